@@ -21,6 +21,8 @@ pub mod end {
     pub const MIRROR: u32 = 2;
     /// Leaving molecules come in at the other end.
     pub const PERIODIC: u32 = 3;
+    /// The cells of a neighbouring rank follow, of which copies are kept as ghosts.
+    pub const CUT: u32 = 4;
 }
 
 /// Results of a pass.
@@ -61,6 +63,8 @@ pub struct Lines {
     pub sloped: u32,
     /// As in [`mod@write`].
     pub write: u32,
+    /// Ghosts of a line beyond an end that is a cut.
+    pub ghosts: u32,
 }
 
 impl Lines {
@@ -77,6 +81,18 @@ impl Lines {
         let beside = quotient(lines, self.length);
         let place = lines - beside * self.length;
         [cell - lines * self.distance + beside * self.distance, place]
+    }
+
+    /// The first value of a node in the ghosts beyond an end: the `d`-th place from the low (0) or the high (1) end. Ghosts lie `[end][place][line][node]`, places ascending.
+    #[inline(always)]
+    pub fn ghost(&self, side: u32, d: u32, row: u32) -> u32 {
+        let place = if side == 0 { self.ghosts - 1 - d } else { d };
+        let before = if side == 1 && self.low == end::CUT {
+            self.ghosts
+        } else {
+            0
+        };
+        (before + place) * self.rows() * self.nodes + row * self.nodes
     }
 
     /// The cell at a place of a line.
@@ -106,6 +122,7 @@ pub mod courant {
 struct Beam<'a> {
     lines: Lines,
     from: In<'a, f64>,
+    ghosts: In<'a, f64>,
     row: u32,
     node: u32,
     /// The node with the opposite velocity along the line.
@@ -122,7 +139,7 @@ impl<'a> Beam<'a> {
     fn of<S: Simt>(
         t: &S,
         lines: Lines,
-        from: In<'a, f64>,
+        [from, ghosts]: [In<'a, f64>; 2],
         shifts: In<'a, f64>,
         (row, node): (u32, u32),
     ) -> Self {
@@ -132,6 +149,7 @@ impl<'a> Beam<'a> {
         Self {
             lines,
             from,
+            ghosts,
             row,
             node,
             opposite: (node + (lines.count - 1 - j) * lines.run) - j * lines.run,
@@ -166,6 +184,15 @@ impl<'a> Beam<'a> {
         self.from.get(t, first + node as usize)
     }
 
+    /// The value in the `d`-th ghost beyond the end where the molecules come in, or leave.
+    #[inline(always)]
+    #[track_caller]
+    fn ghost<S: Simt>(&self, t: &S, leaves: bool, d: i32) -> f64 {
+        let side = u32::from(self.forward == leaves);
+        let first = self.lines.ghost(side, d as u32, self.row);
+        self.ghosts.get(t, (first + self.node) as usize)
+    }
+
     /// The value at a place; a stream or a wall sends `comes` in, without the share that a wall mirrors.
     #[inline(always)]
     #[track_caller]
@@ -177,6 +204,8 @@ impl<'a> Beam<'a> {
                 comes
             } else if enters == end::PERIODIC {
                 self.inside(t, self.node, place + length)
+            } else if enters == end::CUT {
+                self.ghost(t, false, -1 - place)
             } else {
                 let image = self.inside(t, self.opposite, -1 - place);
                 if enters == end::MIRROR {
@@ -195,6 +224,8 @@ impl<'a> Beam<'a> {
                 self.inside(t, self.opposite, 2 * length - 1 - place)
             } else if leaves == end::PERIODIC {
                 self.inside(t, self.node, place - length)
+            } else if leaves == end::CUT {
+                self.ghost(t, true, place - length)
             } else {
                 let last = self.inside(t, self.node, length - 1);
                 if self.lines.write == write::SHIFTED {
@@ -213,7 +244,7 @@ impl<'a> Beam<'a> {
     #[inline(always)]
     fn slope(&self, place: i32, [before, here, after]: [f64; 3]) -> f64 {
         let [enters, _] = self.ends();
-        let flat = place < 0 && enters != end::MIRROR && enters != end::PERIODIC;
+        let flat = place < 0 && (enters == end::STREAM || enters == end::WALL);
         if flat {
             0.0
         } else {
@@ -226,9 +257,9 @@ kernel! {
     /// `out` = `from`, shifted by |v| dt: `f_p - a (f_p - f_(p-1)) - a(1-a)/2 (S_p - S_(p-1))`, p being k cells upstream; or its rate of change. One thread a value.
     ///
     /// `comes[end][node]` comes in at the low (0) and the high (1) end, at walls times `densities[end][line]`; where molecules leave, the last cell is repeated, and for rates
-    /// extrapolated. `shifts` has the entries of [`courant`] for each velocity along the lines. Neighbouring threads have neighbouring nodes, so all loads are coalesced; of the four or two values that a thread
+    /// extrapolated. Beyond a cut lie `ghosts`, as [`Lines::ghost`] has them. `shifts` has the entries of [`courant`] for each velocity along the lines. Neighbouring threads have neighbouring nodes, so all loads are coalesced; of the four or two values that a thread
     /// reads all but one are in the cache, as neighbouring cells have read or will read them. 16 bytes a value. Nothing is written that is read by another thread.
-    pub fn stream_cells(t, from: In<f64>, comes: In<f64>, densities: In<f64>, shifts: In<f64>, out: InOut<f64>; lines: Lines) {
+    pub fn stream_cells(t, from: In<f64>, ghosts: In<f64>, comes: In<f64>, densities: In<f64>, shifts: In<f64>, out: InOut<f64>; lines: Lines) {
         let item = t.global_idx() as u32;
         if item >= lines.cells * lines.nodes {
             return;
@@ -236,7 +267,7 @@ kernel! {
         let cell = quotient(item, lines.nodes);
         let node = item - cell * lines.nodes;
         let [row, place] = lines.place(cell);
-        let beam = Beam::of(t, lines, from, shifts, (row, node));
+        let beam = Beam::of(t, lines, [from, ghosts], shifts, (row, node));
         let side = if beam.forward { 0 } else { 1 };
         let mut enters = comes.get(t, (side * lines.nodes + node) as usize);
         if beam.ends()[0] == end::WALL {
@@ -281,7 +312,8 @@ kernel! {
         let mut sums = [0.0; 2];
         let mut node = t.thread_idx();
         while node < lines.nodes {
-            let beam = Beam::of(t, lines, from, shifts, (row, node));
+            // No ghosts are read: a wall is no cut.
+            let beam = Beam::of(t, lines, [from, from], shifts, (row, node));
             if beam.forward == high {
                 let last = lines.length as i32 - 1;
                 let mut m = 0;

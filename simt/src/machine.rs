@@ -128,7 +128,8 @@ pub trait Machine: DeviceMemory + Send + Sync {
         Self: Sized;
     /// Starts what `aside` and what `work` launch side by side, where the machine can; later calls take effect after both.
     ///
-    /// Neither may write what the other reads or writes, and `aside` makes no other calls than launches.
+    /// Neither may write what the other reads or writes. `aside` makes no other calls than launches and, where the machine has them, posts, waits for posts, copies from
+    /// them, and exchanges.
     ///
     /// # Errors
     /// Those of `aside` and `work`; a refusal of the machine.

@@ -127,6 +127,7 @@ int cuMemFreeHost(void *at) {
 }
 
 int cuStreamCreate(stream **s, unsigned flags) { NEED; if (flags != 1) FAIL("stream"); *s = calloc(1, sizeof **s); return 0; }
+int cuStreamCreateWithPriority(stream **s, unsigned flags, int priority) { return priority < 0 ? cuStreamCreate(s, flags) : 1; }
 int cuStreamDestroy_v2(stream *s) { NEED; free(s); return 0; }
 int cuStreamSynchronize(stream *s) { NEED; return s->recording ? 900 : 0; }
 int cuStreamBeginCapture_v2(stream *s, int mode) {

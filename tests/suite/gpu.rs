@@ -231,6 +231,7 @@ fn complete_driver(defined: &str) -> String {
         "cuDevicePrimaryCtxRelease_v2",
         "cuCtxSetCurrent",
         "cuStreamCreate",
+        "cuStreamCreateWithPriority",
         "cuCtxEnablePeerAccess",
         "cuStreamSynchronize",
         "cuStreamWaitEvent",

@@ -30,7 +30,7 @@ typedef int (*call)(word, word, word, word, word, word, word, word, word, word, 
 
 #define LAUNCHES(of) of(cuLaunchKernel) of(cuGraphLaunch)
 #define OTHERS(of) \
-    of(cuStreamCreate) of(cuStreamSynchronize) of(cuStreamWaitEvent) of(cuStreamBeginCapture_v2) \
+    of(cuStreamCreate) of(cuStreamCreateWithPriority) of(cuStreamSynchronize) of(cuStreamWaitEvent) of(cuStreamBeginCapture_v2) \
     of(cuMemAlloc_v2) of(cuMemFree_v2) of(cuMemGetInfo_v2) of(cuMemHostAlloc) of(cuMemFreeHost) \
     of(cuMemcpyHtoDAsync_v2) of(cuMemcpyDtoHAsync_v2) of(cuMemcpyDtoDAsync_v2) of(cuMemcpyPeerAsync) \
     of(cuModuleLoadDataEx) of(cuGraphInstantiateWithFlags) of(cuDevicePrimaryCtxRelease_v2) \

@@ -28,7 +28,7 @@ pub(super) struct Common {
     #[arg(long, value_name = "N|all", value_parser = Devices::from_str)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) devices: Option<Devices>,
-    /// A process for each of --devices; GPUs exchange by NCCL, which was not run on two GPUs yet [default: a thread for each]
+    /// A process for each of --devices; GPUs exchange by NCCL [default: a thread for each]
     #[arg(long, requires = "devices")]
     #[serde(skip)]
     pub(super) processes: bool,

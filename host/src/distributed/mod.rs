@@ -37,20 +37,24 @@
 //! ```
 
 mod meeting;
+mod messages;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod part;
 mod place;
 mod processes;
+mod team;
 mod threads;
 mod watch;
 mod wire;
 
+pub(crate) use messages::Messages;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use part::Part;
 pub use place::Place;
 pub use processes::Processes;
+pub(crate) use team::Team;
 pub use threads::Threads;
 pub(crate) use wire::{Reader, put, values};
 

@@ -45,6 +45,8 @@ pub struct Relaxing {
     pub parts: u32,
     /// Threads of a block.
     pub threads: u32,
+    /// The first row of cells.
+    pub low: u32,
 }
 
 /// Numbers of each cell in the state behind its sums: slopes b_x and b_y and inverse temperature c of the conservative Maxwellian, and T.
@@ -123,7 +125,7 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     shape: &FlowShape,
     rule: &Relaxing,
 ) {
-    let place = t.block_idx() * WARP + t.lane();
+    let place = rule.low * shape.pitch + t.block_idx() * WARP + t.lane();
     let (_, ix) = split(place, shape.pitch);
     let inside = ix < shape.nx && place < shape.plane();
     let plane = shape.plane() as usize;

@@ -216,8 +216,8 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             self.of_x(jx, axis::WHOLE),
             self.of_x(jx, axis::FRACTION),
         ];
-        let place = [tile, sweep.rows, chunk];
-        let column = Column::<T, W>::new(t, place, shape, jx, along_x, forward, SLOPED);
+        let place = [tile, chunk, jx];
+        let column = Column::<T, W>::new(t, place, shape, sweep, along_x, forward, SLOPED);
         let [down, up] = sweep.batches_of(shape, SLOPED);
         let groups = sweep.groups(shape, SLOPED);
         let first = part * sweep.batches;

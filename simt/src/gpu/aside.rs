@@ -1,7 +1,10 @@
-//! A second stream, for launches that run beside the first one's.
+//! A second stream, for work that runs beside the first one's.
 
 use cudarc::driver::result::{self, DriverError, event, stream};
 use cudarc::driver::sys;
+
+/// The priority of the second stream, which the driver takes to the highest that there is: its few blocks start as soon as one of the main stream's ends.
+const PRIORITY: i32 = -100;
 
 /// A stream, and the events that tie it to the main one. A recording follows the events, so a graph has the same branches.
 pub(super) struct Aside {
@@ -15,7 +18,7 @@ impl Aside {
     /// The device's context is current.
     pub(super) unsafe fn new() -> Result<Self, DriverError> {
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
-        let side = stream::create(stream::StreamKind::NonBlocking)?;
+        let side = stream::create_with_priority(stream::StreamKind::NonBlocking, PRIORITY)?;
         let events = event::create(flags).and_then(|forked| match event::create(flags) {
             Ok(done) => Ok((forked, done)),
             Err(error) => {

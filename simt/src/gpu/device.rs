@@ -183,9 +183,14 @@ impl State {
         if self.is_beside() {
             return Err(Error::Driver {
                 action: action.to_owned(),
-                reason: "what runs alongside other work can launch kernels only; do this before or after".to_owned(),
+                reason: "what runs alongside other work can launch kernels and exchange data with other devices only; do this before or after".to_owned(),
             });
         }
+        self.refuse_in_graph(action)
+    }
+
+    /// Refuses what no recording holds, but what runs alongside other work may do.
+    pub(super) fn refuse_in_graph(&self, action: &str) -> Result<()> {
         match self.recording {
             None => Ok(()),
             Some(_) => Err(Error::Driver {

@@ -72,7 +72,7 @@ impl CudaVersion {
 const LEAST_VERSION: CudaVersion = CudaVersion(11040);
 
 /// Every function of the driver that this crate calls, here or through cudarc.
-const FUNCTIONS: [&str; 40] = [
+const FUNCTIONS: [&str; 41] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -87,6 +87,7 @@ const FUNCTIONS: [&str; 40] = [
     "cuCtxSetCurrent",
     "cuCtxEnablePeerAccess",
     "cuStreamCreate",
+    "cuStreamCreateWithPriority",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
     "cuStreamDestroy_v2",

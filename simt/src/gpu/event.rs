@@ -35,9 +35,9 @@ impl Event {
     pub fn record(&self) -> Result<()> {
         let action = "recording an event";
         let state = self.inner.lock()?;
-        state.refuse_in_recording(action)?;
+        state.refuse_in_graph(action)?;
         // SAFETY: the event is alive, and the stream belongs to the same context.
-        unsafe { result::event::record(self.handle, self.inner.stream) }.during(action)
+        unsafe { result::event::record(self.handle, self.inner.stream_of(&state)) }.during(action)
     }
 
     /// Waits for `stop`, and returns the milliseconds of device time from this mark to that one.

@@ -44,11 +44,11 @@ impl Device {
     pub(super) fn wait_for(&self, post: &Post) -> Result<()> {
         let action = "waiting for another device";
         let state = self.inner.lock()?;
-        state.refuse_in_recording(action)?;
+        state.refuse_in_graph(action)?;
         // SAFETY: both are alive; a stream may wait for events of other contexts.
         unsafe {
             result::stream::wait_event(
-                self.inner.stream,
+                self.inner.stream_of(&state),
                 post.event.handle(),
                 sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT,
             )
@@ -82,13 +82,13 @@ impl Device {
         let source = post.allocation.address + (from.start * size) as u64;
         let (own, other) = (self.inner.context, post.allocation.inner.context);
         self.reach(&mut state, other)?;
+        let stream = self.inner.stream_of(&state);
         // SAFETY: both ranges lie in live memory of their contexts. The stream waits for the source's writers, and the caller keeps the post until the copy is done.
         unsafe {
             if own == other {
-                result::memcpy_dtod_async(target, source, count * size, self.inner.stream)
+                result::memcpy_dtod_async(target, source, count * size, stream)
             } else {
-                sys::cuMemcpyPeerAsync(target, own, source, other, count * size, self.inner.stream)
-                    .result()
+                sys::cuMemcpyPeerAsync(target, own, source, other, count * size, stream).result()
             }
         }
         .during(action)

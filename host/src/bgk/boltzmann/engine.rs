@@ -128,6 +128,7 @@ fn pass(config: &FlowConfig, direction: usize) -> Result<Pass> {
             high: kinds[1],
             sloped: u32::from(config.scheme == Scheme::VanLeer),
             write,
+            ghosts: 0,
         },
         shifts,
         comes,

@@ -1,5 +1,6 @@
 //! The flow on a machine that runs kernels: distributions stay in its memory, and a step is one graph.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rarefy_kernels::Real;
@@ -7,6 +8,7 @@ use rarefy_kernels::boltzmann::{WALL_THREADS, end, stream_cells, wall_densities}
 
 use super::config::{FlowConfig, Stepping};
 use super::engine::{Engine, Pass, passes, stages};
+use super::ranks::{Cut, Ghosts};
 use crate::collision::{CellCollisions, Integrator};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
@@ -50,6 +52,7 @@ impl<M: Machine> There<M> {
         &mut self,
         machine: &M,
         from: &M::Buffer<f64>,
+        ghosts: &M::Buffer<f64>,
         out: &mut M::Buffer<f64>,
     ) -> Result<()> {
         let lines = self.pass.lines;
@@ -73,6 +76,7 @@ impl<M: Machine> There<M> {
             Grid::per_item(values, THREADS),
             stream_cells {
                 from,
+                ghosts,
                 comes: &self.comes,
                 densities: &self.densities,
                 shifts: &self.shifts,
@@ -99,17 +103,30 @@ pub(super) struct MachineFlow<M: Machine, T: Real> {
     f: M::Buffer<f64>,
     streamed: M::Buffer<f64>,
     penalised: Option<Penalised<M::Buffer<f64>>>,
-    values: usize,
+    /// The rank's own values among those of all.
+    own: Range<usize>,
+    ghosts: Option<Ghosts<M>>,
+    /// In the place of ghosts where there are none.
+    no_ghosts: M::Buffer<f64>,
     /// Whether the kernels have run once, and the step as a graph where the machine can record.
     warm: bool,
     graph: Option<M::Graph>,
 }
 
 impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
-    pub(super) fn new(machine: M, name: String, config: &FlowConfig) -> Result<Self> {
+    /// Of the whole flow, or of the part of a rank.
+    pub(super) fn new(
+        machine: M,
+        name: String,
+        whole: &FlowConfig,
+        cut: Option<Cut>,
+    ) -> Result<Self> {
         let machine = Arc::new(machine);
+        let part = cut.as_ref().map(|cut| cut.local(whole));
+        let config = part.as_ref().unwrap_or(whole);
         let (cells, nodes) = (config.space.cells(), config.operator.grid.cells());
         let values = cells * nodes;
+        let own = cut.as_ref().map_or(0..values, Cut::own);
         let copies = match config.stepping {
             Stepping::Split => 2,
             Stepping::Penalised => 5,
@@ -121,9 +138,13 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
             machine.limits()?.free_bytes,
             "use fewer cells in space or velocity",
         )?;
-        let passes = passes(config)?;
+        let passes = match &cut {
+            Some(cut) => cut.passes(config)?,
+            None => passes(config)?,
+        };
+        // All ranks scale alike, for the same bits.
         let comes = passes.iter().flat_map(|pass| pass.comes.iter().flatten());
-        let largest = comes.chain(&config.initial).copied().fold(0.0, f64::max);
+        let largest = comes.chain(&whole.initial).copied().fold(0.0, f64::max);
         let penalised = match config.stepping {
             Stepping::Split => None,
             Stepping::Penalised => Some(Penalised {
@@ -142,7 +163,12 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
             f: machine.upload(&config.initial)?,
             streamed: machine.allocate(values)?,
             penalised,
-            values,
+            own,
+            ghosts: match cut {
+                Some(cut) => Some(Ghosts::new(&*machine, cut)?),
+                None => None,
+            },
+            no_ghosts: machine.upload(&[0.0])?,
             collisions: CellCollisions::new(machine, &config.operator, cells, largest, config.dt)?,
             warm: false,
             graph: None,
@@ -151,12 +177,23 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
 
     fn issue(&mut self) -> Result<()> {
         let machine = self.collisions.machine().clone();
+        let (ghosts, no_ghosts) = (&mut self.ghosts, &self.no_ghosts);
+        let mut stream = |pass: &mut There<M>, direction, from: &M::Buffer<f64>, out: &mut _| {
+            let beyond = match ghosts.as_mut() {
+                Some(ghosts) => {
+                    ghosts.refresh(&machine, direction, from)?;
+                    ghosts.values()
+                }
+                None => no_ghosts,
+            };
+            pass.stream(&machine, from, beyond, out)
+        };
         let Some(penalised) = &mut self.penalised else {
             for (direction, pass) in self.passes.iter_mut().enumerate() {
                 // Along y what was shifted along x is shifted back to where it came from.
                 match direction {
-                    0 => pass.stream(&machine, &self.f, &mut self.streamed)?,
-                    _ => pass.stream(&machine, &self.streamed, &mut self.f)?,
+                    0 => stream(pass, direction, &self.f, &mut self.streamed)?,
+                    _ => stream(pass, direction, &self.streamed, &mut self.f)?,
                 }
             }
             let heun = Integrator::Ssprk2;
@@ -178,8 +215,8 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
                 0 => (&self.f, middle),
                 _ => (&*middle, next),
             };
-            for pass in &mut self.passes {
-                pass.stream(&machine, now, &mut self.streamed)?;
+            for (direction, pass) in self.passes.iter_mut().enumerate() {
+                stream(pass, direction, now, &mut self.streamed)?;
             }
             let at = [&self.f, &self.streamed];
             self.collisions.stage(stage, now, at, explicit, out)?;
@@ -195,7 +232,8 @@ impl<M: Machine + 'static, T: Real> Engine for MachineFlow<M, T> {
     fn advance(&mut self, steps: u64) -> Result<()> {
         let machine = self.collisions.machine().clone();
         for _ in 0..steps {
-            if self.warm && self.graph.is_none() {
+            let recordable = (self.ghosts.as_ref()).is_none_or(|ghosts| ghosts.cut.recordable());
+            if self.warm && self.graph.is_none() && recordable {
                 self.graph = machine.capture(&mut || self.issue())?;
             }
             match &self.graph {
@@ -207,12 +245,12 @@ impl<M: Machine + 'static, T: Real> Engine for MachineFlow<M, T> {
         Ok(())
     }
     fn distributions(&mut self) -> Result<Vec<f64>> {
-        let mut f = vec![0.0; self.values];
+        let mut f = vec![0.0; self.own.len()];
         self.collisions.machine().read(&self.f, &mut f)?;
         Ok(f)
     }
     fn restore(&mut self, f: &[f64]) -> Result<()> {
         let machine = self.collisions.machine().clone();
-        Ok(machine.write(&mut self.f, f)?)
+        Ok(machine.write(&mut self.f, &f[self.own.clone()])?)
     }
 }

@@ -38,6 +38,7 @@ mod gap;
 mod gap_correction;
 mod gpu;
 mod host;
+mod ranks;
 mod shock;
 mod transport;
 
@@ -49,9 +50,11 @@ pub use flow::{Checkpoint, Flow, Look};
 pub use gap::{GapCollisions, Plates, PlatesConfig};
 use gpu::MachineFlow;
 use host::HostFlow;
+use ranks::Cut;
 pub use shock::{ShockStart, ShockWave};
 
-use crate::compute::engine_of;
+use crate::compute::{Resolved, engine_of};
+use crate::distributed::Team;
 use crate::error::Result;
 
 /// The right-hand side of the kinetic equation.
@@ -66,14 +69,25 @@ pub enum Collisions {
     Boltzmann,
 }
 
-/// The engine that a configuration asks for.
+/// The engine that a configuration asks for: one machine, or a rank for each of several devices.
 fn engine(config: &FlowConfig) -> Result<Box<dyn Engine>> {
-    let resolved = config.operator.compute.resolve()?;
-    let name = resolved.describe();
+    let mut machines = config.operator.compute.resolve_all()?;
+    if machines.len() > 1 {
+        let team = Team::new(machines, |machine, transport| {
+            on(machine, config, Some(Cut::new(config, transport)?))
+        });
+        return Ok(Box::new(team?));
+    }
+    on(machines.remove(0), config, None)
+}
+
+/// The engine on a machine: of the whole flow, or of a rank's part. The host's cores are one machine, which has no part.
+fn on(machine: Resolved, config: &FlowConfig, cut: Option<Cut>) -> Result<Box<dyn Engine>> {
+    let name = machine.describe();
     engine_of! {
-        resolved, config.operator.compute.precision;
+        machine, config.operator.compute.precision;
         reference => Ok(Box::new(HostFlow::new(config)?)),
         cpu<T> => Ok(Box::new(HostFlow::new(config)?)),
-        kernels<T>(machine) => Ok(Box::new(MachineFlow::<_, T>::new(machine, name, config)?)),
+        kernels<T>(machine) => Ok(Box::new(MachineFlow::<_, T>::new(machine, name, config, cut)?)),
     }
 }

@@ -29,10 +29,9 @@ use self::reference::Reference;
 pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
 use self::symmetry::{Reduced, SymmetryReduction};
-use self::team::Team;
 use super::{Moments, Problem, State};
 use crate::compute::{Backend, Compute, Pooled, Resolved, engine_of, steps_between};
-use crate::distributed::{Alone, Transport};
+use crate::distributed::{Alone, Team, Transport};
 use crate::error::{Error, Result};
 
 /// The configuration of a [`Simulation`].

@@ -1,73 +1,19 @@
 //! The ranks of one process as one engine: each is a thread with a device of its own.
 
 use std::slice;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::engine::{Engine, FaceFlux, Saved};
 use super::pieces::CheckpointPart;
 use crate::bgk::Moments;
-use crate::compute::{Resolved, ended, on_each};
-use crate::distributed::{Threads, Transport};
-use crate::error::{Error, Result};
+use crate::distributed::Team;
+use crate::error::Result;
 
-/// The engines of all ranks. A rank that fails is dropped, so that the others do not wait for it.
-pub(super) struct Team {
-    ranks: Vec<Option<Box<dyn Engine>>>,
-}
-
-impl Team {
-    /// A rank for each machine.
-    pub(super) fn new(
-        machines: Vec<Resolved>,
-        make: impl Fn(Resolved, Arc<dyn Transport>) -> Result<Box<dyn Engine>> + Sync,
-    ) -> Result<Self> {
-        let transports = Threads::all(machines.len());
-        let engines = on_each(machines.into_iter().zip(transports), |(machine, rank)| {
-            make(machine, Arc::new(rank)).map(Some)
-        });
-        Ok(Self { ranks: engines? })
-    }
-
-    /// The result of rank 0, after all ranks have done the same.
-    fn all<R: Send>(&mut self, work: impl Fn(&mut dyn Engine) -> Result<R> + Sync) -> Result<R> {
-        let first = self.each(work)?.into_iter().next();
-        first.ok_or_else(ended)
-    }
-
-    /// The results of all ranks.
-    fn each<R: Send>(
-        &mut self,
-        work: impl Fn(&mut dyn Engine) -> Result<R> + Sync,
-    ) -> Result<Vec<R>> {
-        // The first failure is the cause; the others follow from it.
-        let cause: Mutex<Option<Error>> = Mutex::new(None);
-        let results = on_each(&mut self.ranks, |rank| {
-            let mut engine = rank.take().ok_or_else(ended)?;
-            match work(&mut *engine) {
-                Ok(result) => {
-                    *rank = Some(engine);
-                    Ok(Some(result))
-                }
-                Err(error) => {
-                    let mut cause = cause.lock().unwrap_or_else(PoisonError::into_inner);
-                    cause.get_or_insert(error);
-                    Ok(None)
-                }
-            }
-        })?;
-        let cause = cause.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match cause {
-            None => Ok(results.into_iter().flatten().collect()),
-            Some(cause) => Err(cause),
-        }
-    }
-}
-
-impl Engine for Team {
+impl Engine for Team<dyn Engine> {
     fn describe(&self) -> String {
-        let first = self.ranks.iter().flatten().next();
-        first.map_or_else(String::new, |engine| engine.describe())
+        self.engines()
+            .next()
+            .map_or_else(String::new, Engine::describe)
     }
 
     fn advance(&mut self, steps: u64) -> Result<()> {
@@ -109,7 +55,12 @@ impl Engine for Team {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::compute::{Resolved, ended};
+    use crate::distributed::Transport;
+    use crate::error::Error;
 
     /// An engine that waits for the others, or fails.
     struct Rank(Arc<dyn Transport>);
@@ -145,9 +96,10 @@ mod tests {
         }
     }
 
-    fn team() -> Team {
+    fn team() -> Team<dyn Engine> {
         let machines = vec![Resolved::Cpu, Resolved::Cpu, Resolved::Cpu];
-        Team::new(machines, |_, rank| Ok(Box::new(Rank(rank)))).expect("a team")
+        let make = |_, rank| -> Result<Box<dyn Engine>> { Ok(Box::new(Rank(rank))) };
+        Team::new(machines, make).expect("a team")
     }
 
     #[test]

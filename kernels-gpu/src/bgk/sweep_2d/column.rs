@@ -1,6 +1,7 @@
 //! The cells of a lane along x, in strips of rows laid end to end.
 
 use super::super::layout::{FACE_WIDTH, FlowShape, ceiling, face, split};
+use super::pass::PlaneSweep;
 use crate::math::{Real, quotient};
 use crate::simt::{Simt, WARP};
 
@@ -45,14 +46,15 @@ impl<T: Real, const W: usize> Column<T, W> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn new<S: Simt>(
         t: &S,
-        [tile, rows, chunk]: [u32; 3],
+        [tile, chunk, jx]: [u32; 3],
         shape: &FlowShape,
-        jx: u32,
+        sweep: &PlaneSweep,
         [vx, whole, fraction]: [T; 3],
         forward: bool,
         sloped: bool,
     ) -> Self {
-        let strips = ceiling(shape.ny, rows);
+        let rows = sweep.rows;
+        let strips = ceiling(sweep.stepped, rows);
         let (cell, owns, strip) = strip_cell::<S, W>(t, tile, strips, shape.nx, forward, sloped);
         let (nx, width) = (shape.nx as i32, W as i32);
         // Only narrow lanes have molecules that fly whole cells.
@@ -88,7 +90,7 @@ impl<T: Real, const W: usize> Column<T, W> {
             from - nx
         };
         // All strips have the same number of rows; the last one overlaps the strip below.
-        let (low, most) = (strip * rows, shape.ny.max(rows) - rows);
+        let (low, most) = (strip * rows, sweep.stepped.max(rows) - rows);
         #[allow(
             clippy::implicit_saturating_sub,
             reason = "a choice like the others here"
@@ -112,7 +114,7 @@ impl<T: Real, const W: usize> Column<T, W> {
             jx,
             vx,
             forward,
-            low: low - skipped,
+            low: sweep.low + low - skipped,
             skipped,
             fraction,
             rest: if mirrors && mixed {

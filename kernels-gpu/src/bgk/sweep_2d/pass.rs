@@ -41,7 +41,7 @@ pub const fn plane_width(bytes: usize) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct PlaneSweep {
-    /// Rows of cells of a strip: an even number, and no more than there are.
+    /// Rows of cells of a strip: an even number, and no more than are stepped.
     pub rows: u32,
     /// Warps of a block; each processes one group of nodes at a time.
     pub warps: u32,
@@ -53,6 +53,10 @@ pub struct PlaneSweep {
     pub band: u32,
     /// 1 where a thread has one cell and one v_y: rows are no whole accesses, or molecules fly further than a cell.
     pub narrow: u32,
+    /// The first row of cells that is stepped.
+    pub low: u32,
+    /// Rows of cells that are stepped, from there on: all but a rank's ghosts, or some of these.
+    pub stepped: u32,
 }
 
 impl PlaneSweep {
@@ -77,7 +81,7 @@ impl PlaneSweep {
     /// Tiles of a plane of cells.
     #[inline(always)]
     pub const fn tiles(&self, shape: &FlowShape, bytes: usize, sloped: bool) -> u32 {
-        let strips = quotient(shape.ny + self.rows - 1, self.rows);
+        let strips = quotient(self.stepped + self.rows - 1, self.rows);
         strip_tiles(shape.nx, strips, self.width(bytes), sloped)
     }
     /// Groups of nodes of one v_x whose molecules fly down, and up.

@@ -1,7 +1,6 @@
 //! The cuts of a rank's part: its exchange with the neighbours before a step.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::halo::{
@@ -10,12 +9,16 @@ use rarefy_kernels::bgk::halo::{
 use rarefy_kernels::bgk::layout::FlowShape;
 
 use super::super::parts::Cut;
-use crate::distributed::{Parcel, put, values};
-use crate::error::{Error, Result};
+use crate::distributed::Messages;
+use crate::error::Result;
 use crate::machine::{Grid, Machine};
 
 /// Threads of a block of the copies.
 const THREADS: u32 = 128;
+
+/// Blocks of a pass from which on messages fly beside it, five rounds of a GPU with 132 multiprocessors. Blocks of shorter passes occupy the multiprocessors so long that
+/// the kernels of the messages wait for them.
+const LONG_PASS: u32 = 2000;
 
 /// The cuts of a machine's engine, and the buffers of its messages.
 pub(super) struct Ends<M: Machine, T: Real> {
@@ -24,6 +27,8 @@ pub(super) struct Ends<M: Machine, T: Real> {
     messages: Messages<M, T>,
     /// The f64 state of cells, so many numbers each, where ghosts take several steps.
     kept: Option<(u32, Messages<M, f64>)>,
+    /// Blocks of a pass beside which messages fly.
+    pub(super) least_blocks: u32,
     /// Whether all ghosts are made unusable before they are written over.
     #[cfg(test)]
     pub(super) poisoned: bool,
@@ -58,9 +63,10 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
         };
         Ok(Self {
             messages: Messages::new(machine, halo.sent(shape), halo.received(shape))?,
-            kept,
             halo,
+            kept,
             cut,
+            least_blocks: LONG_PASS,
             #[cfg(test)]
             poisoned: false,
         })
@@ -82,6 +88,32 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
         }
     }
 
+    /// Rows of a plane next to the cuts, strips of so many rows, and all other rows. The messages may fly while a pass steps these. `None` where that is of no use: where there are few rows;
+    /// where ghost columns mirror molecules of ghosts; where messages go through the host.
+    pub(super) fn inner_and_edges(
+        &self,
+        shape: &FlowShape,
+        strip: u32,
+    ) -> Option<(Range<u32>, Vec<Range<u32>>)> {
+        let Halo {
+            direction,
+            first,
+            end,
+            depth_in,
+            ..
+        } = self.halo;
+        let transport = &self.cut.transport;
+        let edges = [0, 1].map(|side| if self.halo.has(side) { strip } else { 0 });
+        let inner = first + edges[0]..end.saturating_sub(edges[1]);
+        let apart = direction == 1
+            && shape.ghost_columns == 0
+            && strip >= depth_in
+            && inner.len() as u32 >= strip
+            && (transport.in_one_process() || transport.link().is_some());
+        let edges = [first..inner.start, inner.end..end].into_iter();
+        apart.then(|| (inner, edges.filter(|edge| !edge.is_empty()).collect()))
+    }
+
     /// Before a step: updates the ghosts where they are stale.
     pub(super) fn refresh(
         &mut self,
@@ -99,6 +131,7 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
         };
         let Ghosts { f, tables, state } = ghosts;
         let (halo, messages) = (self.halo, &mut self.messages);
+        let (transport, neighbours) = (&*self.cut.transport, self.cut.part.neighbours);
         let grid = |words: usize| Grid::per_item(words, THREADS);
         let words = messages.sent_words();
         let pack = halo_pack {
@@ -109,7 +142,7 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
             halo,
         };
         machine.launch(grid(words), pack)?;
-        messages.exchange(machine, &self.cut)?;
+        messages.exchange(machine, transport, neighbours)?;
         let unpack = halo_unpack {
             messages: &messages.received,
             f,
@@ -130,7 +163,7 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
             rows: *rows,
         };
         machine.launch(grid(words), pack)?;
-        messages.exchange(machine, &self.cut)?;
+        messages.exchange(machine, transport, neighbours)?;
         let unpack = halo_unpack_kept {
             messages: &messages.received,
             state,
@@ -139,150 +172,6 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
             rows: *rows,
         };
         Ok(machine.launch(grid(words), unpack)?)
-    }
-}
-
-/// The buffers of the messages to and from both neighbours; the low one's comes first.
-///
-/// Machines of one process copy from each other's buffers, and devices of several exchange through a link. Messages alternate between two buffers: the neighbours may still copy from the other.
-struct Messages<M: Machine, T: Real> {
-    sent: [M::Buffer<T>; 2],
-    received: M::Buffer<T>,
-    /// Words to, and from, each side.
-    to: [u32; 2],
-    from: [u32; 2],
-    /// The buffer of the next message.
-    next: usize,
-    /// Marks of the neighbours behind their copies from each buffer.
-    copied: [[Option<Arc<M::Post>>; 2]; 2],
-    /// The mark behind this rank's last copies.
-    collected: Option<Arc<M::Post>>,
-    /// The neighbours' buffers from which copies may be under way.
-    sources: [[Option<Arc<M::Post>>; 2]; 2],
-}
-
-/// A message in the memory of a machine, handed to a neighbour.
-struct Posted<P> {
-    post: Arc<P>,
-    words: Range<usize>,
-    /// The mark behind the copies from the receiver's last message.
-    collected: Option<Arc<P>>,
-}
-
-impl<M: Machine, T: Real + Default> Messages<M, T> {
-    fn new(machine: &M, to: [u32; 2], from: [u32; 2]) -> Result<Self> {
-        let zeros = |words: [u32; 2]| vec![T::ZERO; (words[0] + words[1]) as usize];
-        Ok(Self {
-            sent: [machine.upload(&zeros(to))?, machine.upload(&zeros(to))?],
-            received: machine.upload(&zeros(from))?,
-            to,
-            from,
-            next: 0,
-            copied: [[None, None], [None, None]],
-            collected: None,
-            sources: [[None, None], [None, None]],
-        })
-    }
-
-    fn sent_words(&self) -> usize {
-        (self.to[0] + self.to[1]) as usize
-    }
-
-    fn received_words(&self) -> usize {
-        (self.from[0] + self.from[1]) as usize
-    }
-
-    /// The buffer of the next message, free once the neighbours' copies from it are done.
-    fn slot(&mut self, machine: &M) -> Result<&mut M::Buffer<T>> {
-        for mark in &mut self.copied[self.next] {
-            if let Some(mark) = mark.take() {
-                machine.wait_for(&mark)?;
-            }
-        }
-        Ok(&mut self.sent[self.next])
-    }
-
-    /// Sends the packed message to both neighbours, and receives theirs.
-    fn exchange(&mut self, machine: &M, cut: &Cut) -> Result<()> {
-        if cut.transport.in_one_process()
-            && let Some(post) = machine.post(&self.sent[self.next])?
-        {
-            self.hand(machine, cut, Arc::new(post))
-        } else if self.through_the_link(machine, cut)? {
-            Ok(())
-        } else {
-            self.through_the_host(machine, cut)
-        }
-    }
-
-    /// Between the devices of several processes; `false` where these are not connected.
-    fn through_the_link(&mut self, machine: &M, cut: &Cut) -> Result<bool> {
-        let Some(link) = cut.transport.link() else {
-            return Ok(false);
-        };
-        let sides = |words: [u32; 2]| {
-            let [low, high] = words.map(|words| words as usize);
-            [0..low, low..low + high]
-        };
-        let out = (&self.sent[self.next], sides(self.to));
-        let into = (&mut self.received, sides(self.from));
-        Ok(machine.exchange(link, cut.part.neighbours, out, into)?)
-    }
-
-    fn hand(&mut self, machine: &M, cut: &Cut, post: Arc<M::Post>) -> Result<()> {
-        let neighbours = cut.part.neighbours;
-        let [low, high] = self.to.map(|words| words as usize);
-        let out = [0..low, low..low + high].map(|words| Posted {
-            post: post.clone(),
-            words,
-            collected: self.collected.clone(),
-        });
-        let out = out.map(|posted| Some(Box::new(posted) as Parcel));
-        let into = cut.transport.hand(neighbours, out)?;
-        let (this, before) = (self.next, 1 - self.next);
-        let mut at = 0;
-        for (side, parcel) in into.into_iter().enumerate() {
-            let words = self.from[side] as usize;
-            let Some(rank) = neighbours[side] else {
-                at += words;
-                continue;
-            };
-            let posted = parcel.and_then(|parcel| parcel.downcast::<Posted<M::Post>>().ok());
-            let posted = posted.filter(|posted| posted.words.len() == words);
-            let Some(posted) = posted else {
-                return Err(Error::Numerical(format!(
-                    "rank {rank} sent another message than expected: all ranks must run the same case"
-                )));
-            };
-            let Posted {
-                post,
-                words: from,
-                collected,
-            } = *posted;
-            machine.copy_from(&post, from, &mut self.received, at)?;
-            self.copied[before][side] = collected;
-            self.sources[this][side] = Some(post);
-            at += words;
-        }
-        self.collected = machine.post(&self.received)?.map(Arc::new);
-        self.next = before;
-        Ok(())
-    }
-
-    fn through_the_host(&mut self, machine: &M, cut: &Cut) -> Result<()> {
-        let mut words = vec![T::ZERO; self.sent_words()];
-        machine.read(&self.sent[self.next], &mut words)?;
-        let (low, high) = words.split_at(self.to[0] as usize);
-        let out = [low, high].map(|words| {
-            let mut bytes = Vec::new();
-            put(&mut bytes, words.iter().copied());
-            bytes
-        });
-        let bytes = self.from.map(|words| words as usize * size_of::<T>());
-        let [low, high] = cut.swap(&out, bytes)?;
-        let mut words: Vec<T> = values(&low)?;
-        words.extend(values::<T>(&high)?);
-        Ok(machine.write(&mut self.received, &words)?)
     }
 }
 

@@ -11,6 +11,8 @@ mod shape;
 mod share;
 mod start;
 
+use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +52,8 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     share: Share,
     wide: Share,
     threads: u32,
+    /// Rows of cells that are stepped: all but a rank's ghosts.
+    rows: Range<u32>,
     f: [M::Buffer<T>; 2],
     /// The buffer of the present populations.
     now: usize,
@@ -80,8 +84,9 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
 impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn new(machine: M, name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
         let limits = machine.limits()?;
-        let division =
-            Division::new::<T>(&problem, &problem, &plan, limits.shared_bytes_per_block)?;
+        let rows = 0..problem.space.ny() as u32;
+        let shared = limits.shared_bytes_per_block;
+        let division = Division::new::<T>((&problem, rows), &problem, &plan, shared)?;
         Self::divided(machine, name, problem, plan, division)
     }
 
@@ -95,7 +100,13 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     ) -> Result<Self> {
         let limits = machine.limits()?;
         let problem = cut.local(whole);
-        let division = Division::new::<T>(&problem, whole, &plan, limits.shared_bytes_per_block)?;
+        // The ghosts of a line are stepped along, those of a plane not.
+        let rows = match cut.part.direction {
+            0 => 0..1,
+            _ => cut.part.inner().start as u32..cut.part.inner().end as u32,
+        };
+        let shared = limits.shared_bytes_per_block;
+        let division = Division::new::<T>((&problem, rows), whole, &plan, shared)?;
         let mut engine = Self::divided(machine, name, problem, plan, division)?;
         engine.later_steps = later_steps(size_of::<T>(), whole)?;
         for (face, unit) in engine.units.iter_mut().enumerate() {
@@ -111,6 +122,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn poisoned(mut self) -> Self {
         if let Some(ends) = &mut self.ends {
             ends.poisoned = true;
+            ends.least_blocks = 0;
         }
         self
     }
@@ -129,6 +141,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             share,
             wide,
             threads,
+            rows,
         } = division;
         check_room::<T>(&problem, &shape, partial, &limits)?;
         let nodes = nodes(&problem.velocity);
@@ -144,6 +157,12 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             share,
             wide,
             threads,
+            // The sums of ghosts that are not stepped are read, to no effect.
+            partial: match rows.len() == shape.ny as usize {
+                true => machine.allocate(partial)?,
+                false => machine.zeros(partial)?,
+            },
+            rows,
             f: [
                 machine.allocate(shape.words())?,
                 machine.allocate(shape.words())?,
@@ -154,7 +173,6 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             still: machine.upload(&axes(false))?,
             nodes_weights: machine.upload(&nodes_and_weights(&problem.velocity))?,
             state: machine.upload(&start.state)?,
-            partial: machine.allocate(partial)?,
             faces,
             emissions: machine.upload(&start.emissions)?,
             face_partial: machine.allocate(if two {
@@ -190,7 +208,22 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             chunks,
             parts: self.share.parts,
             threads: self.threads,
+            low: 0,
         }
+    }
+
+    /// The launch of the small kernel, and its rule: for all cells, or for those that a pass has summed.
+    fn summed(&self, rule: Relaxing) -> (Grid, Relaxing) {
+        let rows = match rule.chunks {
+            0 => 0..self.shape.ny,
+            _ => self.rows.clone(),
+        };
+        let grid = Grid {
+            blocks: rows.len() as u32 * self.shape.pitch / 32,
+            threads: rule.threads,
+        };
+        let low = rows.start;
+        (grid, Relaxing { low, ..rule })
     }
 
     /// Division of the work of a pass over this shape. A pass with Shakhov's sums may divide it otherwise than the others.
@@ -217,10 +250,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     }
 
     fn equilibrium(&mut self, rule: Relaxing) -> Result<()> {
-        let grid = Grid {
-            blocks: self.shape.plane() / 32,
-            threads: rule.threads,
-        };
+        let (grid, rule) = self.summed(rule);
         let (partial, axes) = (&self.partial, &self.nodes_weights);
         let (state, tables) = (&mut self.state, &mut self.tables);
         let shape = self.shape;
@@ -291,8 +321,14 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
 
     /// One pass from the present buffer to the other; populations that do not move are only summed.
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
+        let rows = self.rows.clone();
+        self.pass_over(&rows, still, shape)
+    }
+
+    /// The pass over some rows of a plane; over all cells of a line.
+    fn pass_over(&mut self, rows: &Range<u32>, still: bool, shape: FlowShape) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
-        let share = self.share_of(&shape);
+        let share = (self.share_of(&shape)).over(rows, &shape, size_of::<T>(), sloped);
         let blocks = share.blocks(&shape);
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {
@@ -477,6 +513,41 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         Ok(())
     }
 
+    /// The pass of a step. Rows away from the cuts need no ghosts: they are stepped while the messages fly.
+    fn pass_with_ghosts(&mut self) -> Result<()> {
+        let shape = self.shape;
+        let strip = self.share.sweep.map_or(0, |sweep| sweep.rows);
+        let sloped = self.plan.scheme == Scheme::VanLeer;
+        let blocks = |rows| {
+            let share = self.share.over(rows, &shape, size_of::<T>(), sloped);
+            share.blocks(&shape)
+        };
+        let apart = (self.ends.as_ref()).and_then(|ends| {
+            let apart = ends.inner_and_edges(&shape, strip);
+            apart.filter(|(inner, _)| blocks(inner) >= ends.least_blocks)
+        });
+        let Some((inner, edges)) = apart else {
+            self.refresh_ghosts()?;
+            if self.share.sweep.is_some() {
+                self.fill_ghosts()?;
+            }
+            return self.pass(false, shape);
+        };
+        self.fill_ghosts()?;
+        let machine = self.machine.clone();
+        let engine = RefCell::new(self);
+        machine.fork_join(
+            &mut || {
+                let mut engine = engine.borrow_mut();
+                engine.refresh_ghosts()?;
+                edges
+                    .iter()
+                    .try_for_each(|rows| engine.pass_over(rows, false, shape))
+            },
+            &mut || engine.borrow_mut().pass_over(&inner, false, shape),
+        )
+    }
+
     fn begin_cycle(&mut self) {
         if let Some(ends) = &mut self.ends {
             ends.cut.begin();
@@ -484,14 +555,9 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     }
 
     fn issue_step(&mut self, mask: u32) -> Result<()> {
-        // A wall's emission is part of the message; walls along y come after it, since their corners may be ghosts.
-        self.sum_faces(mask & 0b0011)?;
-        self.refresh_ghosts()?;
-        self.sum_faces(mask & 0b1100)?;
-        if self.share.sweep.is_some() {
-            self.fill_ghosts()?;
-        }
-        self.pass(false, self.shape)?;
+        // A wall's emission is part of the message.
+        self.sum_faces(mask)?;
+        self.pass_with_ghosts()?;
         self.now = 1 - self.now;
         self.equilibrium(self.relaxing(self.plan.dt, self.chunks(), self.later_steps))
     }
@@ -596,25 +662,22 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
         self.refresh_all_ghosts()?;
         self.pass(true, wide)?;
         let parts = self.share_of(&wide).parts;
-        let chunks = own.count_x * parts;
+        let (grid, rule) = self.summed(Relaxing {
+            conservative: 0,
+            steps: 0,
+            chunks: own.count_x * parts,
+            parts,
+            ..rule
+        });
         self.machine.launch(
-            Grid {
-                blocks: own.plane() / 32,
-                threads: rule.threads,
-            },
+            grid,
             equilibrium::equilibrium_shakhov {
                 partial: &self.partial,
                 axes: &self.nodes_weights,
                 state: &mut sums,
                 tables: &mut self.tables,
                 shape: wide,
-                rule: Relaxing {
-                    conservative: 0,
-                    steps: 0,
-                    chunks,
-                    parts,
-                    ..rule
-                },
+                rule,
             },
         )?;
         let sums = self.read_state(&sums, rows)?;

@@ -1,5 +1,7 @@
 //! The shape of a flow in the memory of a machine, and whether it fits.
 
+use std::ops::Range;
+
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::boundary::{Faces, cells_both_ways};
 use rarefy_kernels::bgk::equilibrium::EQUILIBRIUM_THREADS;
@@ -87,24 +89,27 @@ pub(super) struct Division {
     pub(super) wide: Share,
     /// Threads of the small kernel between the passes.
     pub(super) threads: u32,
+    /// Rows of cells that are stepped.
+    pub(super) rows: Range<u32>,
 }
 
 impl Division {
-    /// The division of a problem among blocks with so much shared memory. `whole` is the problem of all ranks: sums have the same order in its parts.
+    /// The division of a problem among blocks with so much shared memory, where only some rows of a plane are stepped. `whole` is the problem of all ranks: sums have the same order in its parts.
     pub(super) fn new<T: Real>(
-        problem: &Problem,
+        (problem, rows): (&Problem, Range<u32>),
         whole: &Problem,
         plan: &StepPlan,
         shared_bytes: usize,
     ) -> Result<Self> {
         check_counts(problem)?;
         let (mut shape, all) = (without_ghosts(problem), without_ghosts(whole));
-        let share = Share::of::<T>(&shape, (whole, &all), plan, shared_bytes);
+        let share = Share::of::<T>((&shape, &rows), (whole, &all), plan, shared_bytes);
         let wide = |shape| FlowShape {
             shakhov: 1,
             ..shape
         };
-        let of_wide = Share::of::<T>(&wide(shape), (whole, &wide(all)), plan, shared_bytes);
+        let of_wide = (&wide(shape), &rows);
+        let of_wide = Share::of::<T>(of_wide, (whole, &wide(all)), plan, shared_bytes);
         if let Some(sweep) = share.sweep {
             let sloped = plan.scheme == Scheme::VanLeer;
             let [x, y] = whole_cells(problem, plan).map(|whole| whole + 1 + u32::from(sloped));
@@ -118,6 +123,7 @@ impl Division {
             share,
             wide: of_wide,
             threads: equilibrium_threads(&all),
+            rows,
         })
     }
 

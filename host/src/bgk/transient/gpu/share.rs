@@ -1,5 +1,7 @@
 //! Division of a pass's work among blocks: tiles of cells, and the nodes of each v_x.
 
+use std::ops::Range;
+
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::FlowShape;
 use rarefy_kernels::bgk::sweep_1d::{LINE_THREADS, line_groups, line_tiles};
@@ -66,17 +68,18 @@ impl Share {
         }
     }
 
-    /// The division for a shape, by blocks with so much shared memory. `whole` and `all` are the problem and the shape of all ranks.
+    /// The division for a shape, by blocks with so much shared memory. `whole` and `all` are the problem and the shape of all ranks; `rows` are those of cells that
+    /// are stepped.
     pub(super) fn of<T: Real>(
-        shape: &FlowShape,
+        (shape, rows): (&FlowShape, &Range<u32>),
         (whole, all): (&Problem, &FlowShape),
         plan: &StepPlan,
         shared_bytes: usize,
     ) -> Self {
         let sloped = plan.scheme == Scheme::VanLeer;
         let mut sweep = plane_sweep::<T>(whole, plan, all, shared_bytes);
-        if shape.ny != all.ny {
-            sweep = sweep.map(|sweep| of_part(sweep, shape, size_of::<T>(), sloped));
+        if rows.len() as u32 != all.ny {
+            sweep = sweep.map(|sweep| of_part(sweep, (shape, rows), size_of::<T>(), sloped));
         }
         Self::new::<T>(shape, all, sloped, sweep)
     }
@@ -89,6 +92,29 @@ impl Share {
     /// Blocks of the pass.
     pub(super) fn blocks(&self, shape: &FlowShape) -> u32 {
         self.tiles * shape.count_x * self.parts
+    }
+
+    /// The division of a pass over some rows of a plane.
+    pub(super) fn over(
+        &self,
+        rows: &Range<u32>,
+        shape: &FlowShape,
+        bytes: usize,
+        sloped: bool,
+    ) -> Self {
+        let Some(sweep) = self.sweep else {
+            return *self;
+        };
+        let sweep = PlaneSweep {
+            low: rows.start,
+            stepped: rows.len() as u32,
+            ..sweep
+        };
+        Self {
+            tiles: sweep.tiles(shape, bytes, sloped),
+            sweep: Some(sweep),
+            ..*self
+        }
     }
 
     /// Partial sums of a cell from the blocks of one v_x.
@@ -136,6 +162,8 @@ pub(super) fn plane_sweep<T: Real>(
         down: down.count() as u32,
         band: 1,
         narrow: u32::from(!wide),
+        low: 0,
+        stepped: shape.ny,
     };
     // The number of warps with the fewest idle ones in the last batches; of equal numbers the larger.
     let groups = sweep.groups(shape, sloped);
@@ -178,8 +206,8 @@ fn rows_of_strips(sweep: PlaneSweep, shape: &FlowShape, bytes: usize, sloped: bo
     let of = |rows: u32| PlaneSweep { rows, ..sweep };
     (4..=MOST_ROWS)
         .map(|rows| {
-            let rows = shape.ny.div_ceil(shape.ny.div_ceil(rows));
-            rows.next_multiple_of(2).min((shape.ny / 2 * 2).max(2))
+            let rows = sweep.stepped.div_ceil(sweep.stepped.div_ceil(rows));
+            rows.next_multiple_of(2).min((sweep.stepped / 2 * 2).max(2))
         })
         .filter(|&rows| {
             rows <= MOST_ROWS / 2 || units(of(rows), shape, bytes, sloped) >= SWEEP_BLOCKS
@@ -189,7 +217,17 @@ fn rows_of_strips(sweep: PlaneSweep, shape: &FlowShape, bytes: usize, sloped: bo
 }
 
 /// The sweep of a rank's rows, whose nodes are divided as for all rows. No strip is higher, since shared memory has room for the sums of those.
-fn of_part(sweep: PlaneSweep, shape: &FlowShape, bytes: usize, sloped: bool) -> PlaneSweep {
+fn of_part(
+    sweep: PlaneSweep,
+    (shape, stepped): (&FlowShape, &Range<u32>),
+    bytes: usize,
+    sloped: bool,
+) -> PlaneSweep {
+    let sweep = PlaneSweep {
+        low: stepped.start,
+        stepped: stepped.len() as u32,
+        ..sweep
+    };
     let rows = rows_of_strips(sweep, shape, bytes, sloped).min(sweep.rows);
     PlaneSweep {
         rows,
