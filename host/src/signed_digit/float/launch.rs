@@ -186,7 +186,7 @@ launch! {
     f64: exact_sum_f64, exact_magnitude_sum_f64, exact_dot_f64, row_sums_f64, row_parts_f64, round_rows_f64,
     Shape { layout: kernels::SUM_F64, threads: kernels::SUM_THREADS_F64, tile: kernels::SUM_TILE_F64, most_blocks: 8 },
     Shape { layout: kernels::DOT_F64, threads: kernels::DOT_THREADS_F64, tile: kernels::DOT_TILE_F64, most_blocks: 8 },
-    Shape { layout: kernels::ROW_F64, threads: kernels::ROW_THREADS, tile: 1, most_blocks: 8 }
+    Shape { layout: kernels::ROW_F64, threads: kernels::ROW_THREADS, tile: 1, most_blocks: 6 }
 }
 launch! {
     f32: exact_sum_f32, exact_magnitude_sum_f32, exact_dot_f32, row_sums_f32, row_parts_f32, round_rows_f32,
