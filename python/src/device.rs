@@ -2,15 +2,19 @@
 
 use std::ffi::{c_char, c_void};
 
+use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::compute::Resolved;
 use rarefy::gpu::{Device, DeviceBuffer};
-use rarefy::signed_digit::float::{ExactAccumulator, Float, MachineAccumulator};
-use rarefy::{Backend, Error};
+use rarefy::machine::Machine;
+use rarefy::signed_digit::float::{
+    ExactAccumulator, Float, MachineAccumulator, machine_row_sums,
+};
+use rarefy::{Backend, Error, Precision};
 
-use crate::sums::Terms;
+use crate::sums::{Terms, last_axis};
 use crate::work::{compute, machine};
 
 /// The driver's legacy default stream, which both protocols number so. All blocking streams are in order with it.
@@ -224,6 +228,43 @@ impl DeviceArray {
                 self.add::<f64>(&device, terms)
             }
         })
+    }
+
+    /// The sums along the last axis, as an array of NumPy.
+    pub(crate) fn row_sums<'py>(
+        &self,
+        py: Python<'py>,
+        axis: isize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let axes = self.shape.len() as isize;
+        if axes == 0 || axis != -1 && axis != axes - 1 {
+            return Err(PyValueError::new_err(format!(
+                "axis {axis} is not the last of x, which has shape {:?}; of arrays in GPU memory the last is summed: cupy.moveaxis or torch.movedim, and a copy, make it so",
+                self.shape
+            )));
+        }
+        let (_, others) = last_axis(&self.shape);
+        let sums = |round| compute(py, || self.rounded_rows(&device()?, round));
+        if self.single {
+            let sums: Vec<f32> = sums(Precision::F32)?.into_iter().map(|x| x as f32).collect();
+            return Ok(sums.into_pyarray(py).reshape(others)?.into_any());
+        }
+        Ok(sums(Precision::F64)?.into_pyarray(py).reshape(others)?.into_any())
+    }
+
+    fn rounded_rows(&self, device: &Device, round: Precision) -> rarefy::Result<Vec<f64>> {
+        let (_, others) = last_axis(&self.shape);
+        let mut found = vec![0.0; others.iter().product()];
+        if self.len() > 0 {
+            let mut sums = device.allocate::<f64>(found.len())?;
+            if self.single {
+                machine_row_sums(device, &self.buffer::<f32>(device)?, round, &mut sums)?;
+            } else {
+                machine_row_sums(device, &self.buffer::<f64>(device)?, round, &mut sums)?;
+            }
+            device.read(&sums, &mut found)?;
+        }
+        Ok(found)
     }
 
     pub(crate) fn dot(&self, py: Python<'_>, other: &Self) -> PyResult<ExactAccumulator> {

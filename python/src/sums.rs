@@ -1,12 +1,13 @@
 //! Exact sums and dot products of floats.
 
-use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyFloat;
 use rarefy::Backend;
 use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 
-use crate::arrays::{Reals, reals};
+use crate::arrays::{Reals, in_order, reals};
 use crate::device::{DeviceArray, device_array};
 use crate::errors::raise;
 use crate::work::{compute, enter};
@@ -216,18 +217,58 @@ pub(crate) fn rounded((sum, single): Added) -> f64 {
     }
 }
 
+/// The sums along an axis, each rounded once to the type of the elements.
+fn along<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: isize,
+    backend: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    fn of<'py, T: Float + numpy::Element>(
+        py: Python<'py>,
+        x: &PyReadonlyArrayDyn<'_, T>,
+        backend: Backend,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (all, (length, others)) = (in_order("x", x)?, last_axis(x.shape()));
+        let shape = [others.iter().product(), length];
+        let sums: Vec<T> = compute(py, || ExactEngine::new(backend)?.row_sums(all, shape))?;
+        Ok(sums.into_pyarray(py).reshape(others)?.into_any())
+    }
+    let py = x.py();
+    let on_device = device_array("x", x)?;
+    let backend = backend_of(py, backend, on_device.is_some())?;
+    if let Some(x) = on_device {
+        return x.row_sums(py, axis);
+    }
+    let numpy = py.import("numpy")?;
+    let moved = numpy.call_method1("moveaxis", (floats(x)?, axis, -1))?;
+    let moved = numpy.call_method1("ascontiguousarray", (moved,))?;
+    match reals("x", &moved)? {
+        Reals::F32(x) => of(py, &x, backend),
+        Reals::F64(x) => of(py, &x, backend),
+    }
+}
+
+/// Length of the last axis, and lengths of the others; a number has an axis of one element.
+pub(crate) fn last_axis(shape: &[usize]) -> (usize, &[usize]) {
+    let (length, others) = shape.split_last().unwrap_or((&1, &[]));
+    (*length, others)
+}
+
 /// The exact sum of an array, rounded once to the type of its elements.
 ///
 /// Parameters
 /// ----------
 /// x : array of float32 or float64, or sequence of floats
 ///     Any shape and layout; it is not copied. C-contiguous arrays of CuPy, PyTorch, JAX and Numba in GPU memory are summed there.
+/// axis : int, optional
+///     Sum along this axis, each sum rounded once; by default over all elements. Axes that are not the last in memory are copied there; of arrays in GPU
+///     memory the axis is the last.
 /// backend : str, optional
 ///     ``"cpu"``, ``"cuda"``, ``"auto"``, ``"emulator"`` or ``"reference"``; by default where the array lies.
 ///
 /// Returns
 /// -------
-/// float
+/// float, or array of NumPy with the type of the elements
 ///     Independent of order, threads and machine.
 ///
 /// Raises
@@ -240,10 +281,22 @@ pub(crate) fn rounded((sum, single): Added) -> f64 {
 /// >>> import rarefy
 /// >>> rarefy.sum([1e100, 1.0, -1e100])
 /// 1.0
+/// >>> rarefy.sum([[1e100, 1.0, -1e100], [0.1, 0.2, 0.3]], axis=-1).tolist()
+/// [1.0, 0.6]
 #[pyfunction]
-#[pyo3(signature = (x, *, backend = None))]
-fn sum(x: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<f64> {
-    added("x", x, Terms::Values, backend).map(rounded)
+#[pyo3(signature = (x, axis = None, *, backend = None))]
+fn sum<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<isize>,
+    backend: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match axis {
+        Some(axis) => along(x, axis, backend),
+        None => {
+            let sum = added("x", x, Terms::Values, backend).map(rounded)?;
+            Ok(PyFloat::new(x.py(), sum).into_any())
+        }
+    }
 }
 
 /// The exact sum divided by the count, rounded once; NaN of nothing. Parameters are those of `sum`.

@@ -81,6 +81,25 @@ def test_layouts_are_read_where_they_are() -> None:
     assert rarefy.dot(x, np.asfortranarray(x)) == rarefy.dot(x, x)
 
 
+@pytest.mark.parametrize("backend", ["cpu", "emulator", "reference"])
+def test_sums_along_an_axis(backend: str) -> None:
+    x = np.random.default_rng(3).standard_normal((4, 5, 6)) * np.logspace(-150, 150, 6)
+    for axis in range(-3, 3):
+        found = rarefy.sum(x, axis, backend=backend)
+        assert (found == np.apply_along_axis(math.fsum, axis, x)).all()
+        assert found.shape == x.sum(axis).shape
+    single = x[:, :, 2:4].astype(np.float32)
+    for layout in [single, np.asfortranarray(single), single[::-1, ::2]]:
+        rows = rarefy.sum(layout, axis=-1, backend=backend)
+        assert rows.dtype == np.float32
+        assert rows[1, 0] == np.float32(rarefy.sum(layout[1, 0]))
+    assert rarefy.sum([1e100, 1.0, -1e100], axis=0, backend=backend).shape == ()
+    assert (rarefy.sum(np.ones((3, 0)), axis=1, backend=backend) == np.zeros(3)).all()
+    assert rarefy.sum(np.ones((0, 3)), axis=1, backend=backend).shape == (0,)
+    with pytest.raises(ValueError, match="axis 3 is out of bounds"):
+        rarefy.sum(x, axis=3, backend=backend)
+
+
 def test_special_values() -> None:
     assert math.isnan(rarefy.sum([1.0, math.nan]))
     assert rarefy.sum([1.0, math.inf]) == math.inf

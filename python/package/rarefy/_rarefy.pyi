@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ class _ByCudaInterface(Protocol):
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 _DeviceArray = _ByDLPack | _ByCudaInterface
-_Floats = NDArray[np.float64] | NDArray[np.float32] | Sequence[float] | _DeviceArray
+_Floats = NDArray[np.float64] | NDArray[np.float32] | Sequence[float] | Sequence[Sequence[float]] | _DeviceArray
 _Number = int | float | str | Decimal
 _Columns = dict[str, _Array]
 _Options = dict[str, Any]
@@ -33,7 +33,10 @@ def enter(backend: str) -> None: ...
 
 # Sums.
 
-def sum(x: _Floats, *, backend: str | None = None) -> float: ...
+@overload
+def sum(x: _Floats, axis: None = None, *, backend: str | None = None) -> float: ...
+@overload
+def sum(x: _Floats, axis: int, *, backend: str | None = None) -> NDArray[np.floating[Any]]: ...
 def mean(x: _Floats, *, backend: str | None = None) -> float: ...
 def norm(x: _Floats, *, backend: str | None = None) -> float: ...
 def dot(x: _Floats, y: _Floats, *, backend: str | None = None) -> float: ...
