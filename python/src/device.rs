@@ -9,9 +9,7 @@ use pyo3::types::PyDict;
 use rarefy::compute::Resolved;
 use rarefy::gpu::{Device, DeviceBuffer};
 use rarefy::machine::Machine;
-use rarefy::signed_digit::float::{
-    ExactAccumulator, Float, MachineAccumulator, machine_row_sums,
-};
+use rarefy::signed_digit::float::{ExactAccumulator, Float, MachineAccumulator, machine_row_sums};
 use rarefy::{Backend, Error, Precision};
 
 use crate::sums::{Terms, last_axis};
@@ -246,10 +244,16 @@ impl DeviceArray {
         let (_, others) = last_axis(&self.shape);
         let sums = |round| compute(py, || self.rounded_rows(&device()?, round));
         if self.single {
-            let sums: Vec<f32> = sums(Precision::F32)?.into_iter().map(|x| x as f32).collect();
+            let sums: Vec<f32> = sums(Precision::F32)?
+                .into_iter()
+                .map(|x| x as f32)
+                .collect();
             return Ok(sums.into_pyarray(py).reshape(others)?.into_any());
         }
-        Ok(sums(Precision::F64)?.into_pyarray(py).reshape(others)?.into_any())
+        Ok(sums(Precision::F64)?
+            .into_pyarray(py)
+            .reshape(others)?
+            .into_any())
     }
 
     fn rounded_rows(&self, device: &Device, round: Precision) -> rarefy::Result<Vec<f64>> {
