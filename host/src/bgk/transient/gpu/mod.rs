@@ -518,7 +518,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         let shape = self.shape;
         let strip = self.share.sweep.map_or(0, |sweep| sweep.rows);
         let sloped = self.plan.scheme == Scheme::VanLeer;
-        let blocks = |rows| {
+        let blocks = |rows: &Range<u32>| {
             let share = self.share.over(rows, &shape, size_of::<T>(), sloped);
             share.blocks(&shape)
         };
