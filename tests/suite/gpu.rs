@@ -800,7 +800,12 @@ fn work_alongside_other_work_comes_before_what_follows() {
     let error = device
         .fork_join(&mut || device.synchronize(), &mut || Ok(()))
         .unwrap_err();
-    assert!(error.to_string().contains("launch kernels only"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("can launch kernels and exchange data with other devices only"),
+        "{error}"
+    );
 
     // A fault on either side, also while recording, leaves the device working.
     let mine = || Err(Error::Numerical("mine".into()));

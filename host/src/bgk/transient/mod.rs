@@ -304,7 +304,7 @@ impl Simulation {
     /// Prepares a run over the ranks of a [`Transport`]. Each rank owns a part of space: of a line a piece along x, of a plane a strip along y.
     ///
     /// All ranks have the same configuration and make the same calls. All receive the results of the whole space. Populations are those of one rank, to
-    /// the bit. [`face_fluxes`](Self::face_fluxes) agree to roundoff. Ranks of one process take one GPU each.
+    /// the bit; on GPUs those of large planes agree to roundoff, as [`face_fluxes`](Self::face_fluxes) do. Ranks of one process take one GPU each.
     ///
     /// # Errors
     /// As [`Simulation::new`]; the scalar reference, or a number of threads or devices, on several ranks; more ranks of this process than GPUs; ranks with

@@ -16,10 +16,6 @@ use crate::machine::{Grid, Machine};
 /// Threads of a block of the copies.
 const THREADS: u32 = 128;
 
-/// Blocks of a pass from which on messages fly beside it, five rounds of a GPU with 132 multiprocessors. Blocks of shorter passes occupy the multiprocessors so long that
-/// the kernels of the messages wait for them.
-const LONG_PASS: u32 = 2000;
-
 /// The cuts of a machine's engine, and the buffers of its messages.
 pub(super) struct Ends<M: Machine, T: Real> {
     pub(super) cut: Cut,
@@ -27,8 +23,6 @@ pub(super) struct Ends<M: Machine, T: Real> {
     messages: Messages<M, T>,
     /// The f64 state of cells, so many numbers each, where ghosts take several steps.
     kept: Option<(u32, Messages<M, f64>)>,
-    /// Blocks of a pass beside which messages fly.
-    pub(super) least_blocks: u32,
     /// Whether all ghosts are made unusable before they are written over.
     #[cfg(test)]
     pub(super) poisoned: bool,
@@ -66,7 +60,6 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
             halo,
             kept,
             cut,
-            least_blocks: LONG_PASS,
             #[cfg(test)]
             poisoned: false,
         })
@@ -114,6 +107,20 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
         apart.then(|| (inner, edges.filter(|edge| !edge.is_empty()).collect()))
     }
 
+    /// Makes ghosts unusable that the next refreshment writes over.
+    #[cfg(test)]
+    pub(super) fn poison(
+        &self,
+        machine: &M,
+        shape: &FlowShape,
+        ghosts: Ghosts<'_, M, T>,
+    ) -> Result<()> {
+        match self.poisoned && self.cut.steps_left() == 0 {
+            true => poison::ghosts(machine, shape, &self.cut, ghosts),
+            false => Ok(()),
+        }
+    }
+
     /// Before a step: updates the ghosts where they are stale.
     pub(super) fn refresh(
         &mut self,
@@ -124,11 +131,6 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
         if !self.cut.is_due() {
             return Ok(());
         }
-        #[cfg(test)]
-        let ghosts = match self.poisoned {
-            true => poison::ghosts(machine, &shape, &self.cut, ghosts)?,
-            false => ghosts,
-        };
         let Ghosts { f, tables, state } = ghosts;
         let (halo, messages) = (self.halo, &mut self.messages);
         let (transport, neighbours) = (&*self.cut.transport, self.cut.part.neighbours);
@@ -185,12 +187,12 @@ mod poison {
     ///
     /// A plane sweep multiplies some populations by 0, so they must be finite: the second node of an odd last pair, which is one of the next row, and
     /// populations beyond faces.
-    pub(super) fn ghosts<'a, M: Machine, T: Real + Default>(
+    pub(super) fn ghosts<M: Machine, T: Real + Default>(
         machine: &M,
         shape: &FlowShape,
         cut: &Cut,
-        ghosts: Ghosts<'a, M, T>,
-    ) -> Result<Ghosts<'a, M, T>> {
+        ghosts: Ghosts<'_, M, T>,
+    ) -> Result<()> {
         let columns = shape.columns();
         let mut f = vec![T::ZERO; shape.words()];
         let mut tables = vec![T::ZERO; (shape.rows() * columns) as usize];
@@ -235,6 +237,6 @@ mod poison {
         }
         machine.write(ghosts.f, &f)?;
         machine.write(ghosts.tables, &tables)?;
-        Ok(ghosts)
+        Ok(())
     }
 }

@@ -122,7 +122,6 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn poisoned(mut self) -> Self {
         if let Some(ends) = &mut self.ends {
             ends.poisoned = true;
-            ends.least_blocks = 0;
         }
         self
     }
@@ -492,22 +491,40 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             .sum()
     }
 
-    /// Updates the ghosts of a rank's part where they are stale.
-    fn refresh_ghosts(&mut self) -> Result<()> {
-        let Some(ends) = &mut self.ends else {
-            return Ok(());
-        };
+    /// A rank's cuts and ghosts.
+    fn cuts(&mut self) -> Option<(&mut Ends<M, T>, Ghosts<'_, M, T>)> {
         let ghosts = Ghosts {
             f: &mut self.f[self.now],
             tables: &mut self.tables,
             state: &mut self.state,
         };
-        ends.refresh(&*self.machine, self.shape, ghosts)
+        self.ends.as_mut().map(|ends| (ends, ghosts))
+    }
+
+    /// Updates the ghosts of a rank's part where they are stale.
+    fn refresh_ghosts(&mut self) -> Result<()> {
+        let (machine, shape) = (self.machine.clone(), self.shape);
+        match self.cuts() {
+            Some((ends, ghosts)) => ends.refresh(&*machine, shape, ghosts),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes ghosts unusable before they are refreshed.
+    #[cfg(test)]
+    fn poison_ghosts(&mut self) -> Result<()> {
+        let (machine, shape) = (self.machine.clone(), self.shape);
+        match self.cuts() {
+            Some((ends, ghosts)) => ends.poison(&*machine, &shape, ghosts),
+            None => Ok(()),
+        }
     }
 
     /// Updates the ghosts whatever their age. The next step is the first of a cycle.
     fn refresh_all_ghosts(&mut self) -> Result<()> {
         self.begin_cycle();
+        #[cfg(test)]
+        self.poison_ghosts()?;
         self.refresh_ghosts()?;
         self.begin_cycle();
         Ok(())
@@ -517,15 +534,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     fn pass_with_ghosts(&mut self) -> Result<()> {
         let shape = self.shape;
         let strip = self.share.sweep.map_or(0, |sweep| sweep.rows);
-        let sloped = self.plan.scheme == Scheme::VanLeer;
-        let blocks = |rows: &Range<u32>| {
-            let share = self.share.over(rows, &shape, size_of::<T>(), sloped);
-            share.blocks(&shape)
-        };
-        let apart = (self.ends.as_ref()).and_then(|ends| {
-            let apart = ends.inner_and_edges(&shape, strip);
-            apart.filter(|(inner, _)| blocks(inner) >= ends.least_blocks)
-        });
+        let apart = (self.ends.as_ref()).and_then(|ends| ends.inner_and_edges(&shape, strip));
         let Some((inner, edges)) = apart else {
             self.refresh_ghosts()?;
             if self.share.sweep.is_some() {
@@ -555,6 +564,8 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     }
 
     fn issue_step(&mut self, mask: u32) -> Result<()> {
+        #[cfg(test)]
+        self.poison_ghosts()?;
         // A wall's emission is part of the message.
         self.sum_faces(mask)?;
         self.pass_with_ghosts()?;

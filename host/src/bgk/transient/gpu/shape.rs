@@ -94,7 +94,7 @@ pub(super) struct Division {
 }
 
 impl Division {
-    /// The division of a problem among blocks with so much shared memory, where only some rows of a plane are stepped. `whole` is the problem of all ranks: sums have the same order in its parts.
+    /// The division of a problem among blocks with so much shared memory, where only some rows of a plane are stepped. `whole` is the problem of all ranks.
     pub(super) fn new<T: Real>(
         (problem, rows): (&Problem, Range<u32>),
         whole: &Problem,

@@ -37,7 +37,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// The division of a plane sweep, or of a pass over a line. A rank's part divides the nodes as `all` cells would, so that sums have the same order.
+    /// The division of a plane sweep, or of a pass over a line. A rank's part of a line divides the nodes as `all` cells would, so that sums have the same order.
     pub(super) fn new<T: Real>(
         shape: &FlowShape,
         all: &FlowShape,
@@ -216,7 +216,8 @@ fn rows_of_strips(sweep: PlaneSweep, shape: &FlowShape, bytes: usize, sloped: bo
         .unwrap_or(2)
 }
 
-/// The sweep of a rank's rows, whose nodes are divided as for all rows. No strip is higher, since shared memory has room for the sums of those.
+/// The sweep of a rank's rows. Fewer rows need more blocks for the nodes, so their sums may have another order than those of all rows.
+/// No strip is higher, and no block has more batches, since shared memory has room for the sums of those.
 fn of_part(
     sweep: PlaneSweep,
     (shape, stepped): (&FlowShape, &Range<u32>),
@@ -229,9 +230,14 @@ fn of_part(
         ..sweep
     };
     let rows = rows_of_strips(sweep, shape, bytes, sloped).min(sweep.rows);
-    PlaneSweep {
+    let sweep = PlaneSweep {
         rows,
         band: (BAND_ROWS / rows).max(1),
+        ..sweep
+    };
+    let batches = units(sweep, shape, bytes, sloped) / SWEEP_BLOCKS;
+    PlaneSweep {
+        batches: batches.clamp(1, sweep.batches),
         ..sweep
     }
 }
