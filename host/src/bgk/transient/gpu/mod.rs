@@ -491,33 +491,33 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             .sum()
     }
 
-    /// A rank's cuts and ghosts.
-    fn cuts(&mut self) -> Option<(&mut Ends<M, T>, Ghosts<'_, M, T>)> {
+    /// Works on a rank's cuts and ghosts, where there are any.
+    fn at_cuts(
+        &mut self,
+        work: impl FnOnce(&mut Ends<M, T>, &M, Ghosts<'_, M, T>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(ends) = &mut self.ends else {
+            return Ok(());
+        };
         let ghosts = Ghosts {
             f: &mut self.f[self.now],
             tables: &mut self.tables,
             state: &mut self.state,
         };
-        self.ends.as_mut().map(|ends| (ends, ghosts))
+        work(ends, &self.machine, ghosts)
     }
 
     /// Updates the ghosts of a rank's part where they are stale.
     fn refresh_ghosts(&mut self) -> Result<()> {
-        let (machine, shape) = (self.machine.clone(), self.shape);
-        match self.cuts() {
-            Some((ends, ghosts)) => ends.refresh(&*machine, shape, ghosts),
-            None => Ok(()),
-        }
+        let shape = self.shape;
+        self.at_cuts(|ends, machine, ghosts| ends.refresh(machine, shape, ghosts))
     }
 
     /// Makes ghosts unusable before they are refreshed.
     #[cfg(test)]
     fn poison_ghosts(&mut self) -> Result<()> {
-        let (machine, shape) = (self.machine.clone(), self.shape);
-        match self.cuts() {
-            Some((ends, ghosts)) => ends.poison(&*machine, &shape, ghosts),
-            None => Ok(()),
-        }
+        let shape = self.shape;
+        self.at_cuts(|ends, machine, ghosts| ends.poison(machine, &shape, ghosts))
     }
 
     /// Updates the ghosts whatever their age. The next step is the first of a cycle.
