@@ -14,7 +14,7 @@ use super::numbers::{self, Element, Kind, Layout, Numbers};
 use super::options::{self, Common};
 use super::report::Report;
 use super::text::{name_of, shown_if};
-use super::values::named;
+use super::values::{integer, named};
 use crate::compute::{Compute, Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::signed_digit::decimal::{self, Decimal};
@@ -70,7 +70,7 @@ pub(super) struct SumArgs {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mean: bool,
     /// Sums along an axis of an array of floating-point numbers, each correctly rounded; negative numbers count from the last axis
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = integer)]
     #[arg(conflicts_with_all = ["abs", "squares", "norm", "mean"])]
     axis: Option<i64>,
     #[command(flatten)]

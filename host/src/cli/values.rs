@@ -82,6 +82,12 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A whole number of either sign.
+pub(super) fn integer(text: &str) -> Result<i64, String> {
+    let number = text.parse();
+    number.map_err(|_| "a whole number is needed, such as 0 or -1".into())
+}
+
 /// A whole number in a range.
 pub(super) fn whole(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
     match text.parse() {
