@@ -121,7 +121,7 @@ def test_special_values() -> None:
 )
 def test_wrong_arrays_are_refused(x: object, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text.replace("(", r"\(").replace(")", r"\)")):
-        rarefy.sum(x)  # type: ignore[arg-type]
+        rarefy.sum(x)  # type: ignore[call-overload]
 
 
 def test_both_vectors_have_one_shape_and_dtype() -> None:
