@@ -1,8 +1,8 @@
 //! One computation on several ranks: processes or threads, each of which owns a part of space.
 //!
 //! A [`Part`] is the cells of a rank, and the ghosts that it keeps of its neighbours' cells. A [`Transport`] carries bytes between ranks. Flows in time
-//! run over ranks by [`Simulation::over`](crate::bgk::Simulation::over), on the CPU. Populations
-//! are those of one rank, to the bit; on GPUs those of large planes to roundoff.
+//! run over ranks by [`Simulation::over`](crate::bgk::Simulation::over). Populations are those of one rank, to the bit; on GPUs those of large planes to
+//! roundoff.
 //!
 //! ```
 //! use std::sync::Arc;
