@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{output, ranks, streams};
+use super::names::{TEMPORARY, folder_of};
+use super::{ranks, streams};
 
 /// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks.
 const ONE_SIGNAL: Duration = Duration::from_secs(2);
@@ -102,7 +103,7 @@ pub(super) fn handle() {
 fn leave(again: bool) -> ! {
     let state = state();
     for held in state.held.iter().rev() {
-        output::remove_temporary(held.lock.parent().unwrap_or(Path::new(".")));
+        remove_temporary(folder_of(&held.lock));
         let _ = fs::remove_file(&held.lock);
         for folder in held.made.iter().rev() {
             // Fails where results are, and should.
@@ -124,6 +125,16 @@ fn leave(again: bool) -> ! {
         }
     }
     std::process::exit(1);
+}
+
+/// Removes the temporary files of a folder that a run has locked.
+fn remove_temporary(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+            // One that the run has renamed since is a result.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 #[cfg(test)]

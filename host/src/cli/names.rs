@@ -1,8 +1,18 @@
 //! Names of the files that commands write into a folder. A folder with a foreign file of such a name is refused before anything is computed.
 
+use std::path::Path;
+
 use super::checkpoint;
 use super::report_page::PAGE;
-use super::resident::RECORD;
+
+/// Name of the record in a run's folder.
+pub(super) const RECORD: &str = "run.json";
+
+/// Folder of the files that a run writes on its way, below its own.
+pub(super) const SERIES: &str = "series";
+
+/// Start of the name of a file that is not yet whole.
+pub(super) const TEMPORARY: &str = ".rarefy-";
 
 /// Fields of a cavity, in the units of the solver and in SI units.
 const CAVITY: [&str; 31] = [
@@ -50,6 +60,14 @@ pub(super) fn of(command: &str) -> Vec<String> {
     }
     names.extend(listed.iter().map(|name| (*name).to_owned()));
     names
+}
+
+/// The folder that holds `path`.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 fn listed(command: &str) -> &'static [&'static str] {

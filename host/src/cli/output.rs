@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
-use super::names;
-use super::resident::{Lock, Resident, folder_of};
+use super::names::{self, TEMPORARY, folder_of};
+use super::resident::{Lock, Resident};
 use super::text::reason;
 use crate::bgk::Units;
 use crate::error::{Error, Result};
@@ -355,19 +355,6 @@ fn resolve(path: &Path) -> Result<PathBuf> {
         }
         Ok(_) => fs::canonicalize(path).map_err(|e| Error::file(path, reason(&e))),
         Err(_) => Ok(path.to_path_buf()),
-    }
-}
-
-/// Beginning of the names of temporary files.
-const TEMPORARY: &str = ".rarefy-";
-
-/// Removes the temporary files of a folder that a run has locked.
-pub(super) fn remove_temporary(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
-            // One that the run has renamed since is a result.
-            let _ = fs::remove_file(entry.path());
-        }
     }
 }
 

@@ -5,15 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::names::{RECORD, SERIES, folder_of};
 use super::text::reason;
 use super::{checkpoint, checkpoint_parts, interrupt, swept};
 use crate::error::{Error, Result};
-
-/// Name of the record in a run's folder.
-pub(super) const RECORD: &str = "run.json";
-
-/// Folder of the files that a run writes on its way, below its own.
-pub(super) const SERIES: &str = "series";
 
 /// The run that a folder holds.
 #[derive(Debug)]
@@ -128,14 +123,6 @@ impl Resident {
             folder,
             format!("{text}; give another folder with --out, or --overwrite to replace it"),
         )
-    }
-}
-
-/// The folder that holds `path`.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
     }
 }
 

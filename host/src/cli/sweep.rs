@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::config::Layered;
 use super::failure::Failure;
+use super::names::RECORD;
 use super::options::Common;
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::record::SWEEP;
 use super::report::{Output, Report};
-use super::resident::RECORD;
 use super::summary::Summary;
 use super::swept::{List, value_of};
 use super::text::{reason, short};

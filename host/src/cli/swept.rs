@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::failure::Failure;
+use super::names::folder_of;
 use super::record::SWEEP;
-use super::resident::folder_of;
 
 /// The option of a command that takes a list.
 const OPTIONS: [(&str, &[&str]); 5] = [

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Report, record_text};
 use crate::cli::failure::Failure;
-use crate::cli::resident::RECORD;
+use crate::cli::names::RECORD;
 use crate::error::Result;
 
 impl Report {

@@ -1,7 +1,7 @@
 //! The cells of a lane along x, in strips of rows laid end to end.
 
 use super::super::layout::{FACE_WIDTH, FlowShape, ceiling, face, split};
-use super::pass::PlaneSweep;
+use super::pass::{PlaneSweep, halo_lanes};
 use crate::math::{Real, quotient};
 use crate::simt::{Simt, WARP};
 
@@ -130,23 +130,6 @@ impl<T: Real, const W: usize> Column<T, W> {
     #[inline(always)]
     pub(super) fn own_cell(&self) -> u32 {
         if self.owns { self.cell as u32 } else { 0 }
-    }
-}
-
-/// Warps for strips of rows laid end to end. Each warp has [`halo_lanes`], and each row has as many halo vectors at the ends where molecules come in.
-#[inline(always)]
-pub(super) const fn strip_tiles(nx: u32, strips: u32, width: u32, sloped: bool) -> u32 {
-    let halo_lanes = halo_lanes(sloped, width);
-    (strips * (nx.div_ceil(width) + halo_lanes) - halo_lanes).div_ceil(WARP - halo_lanes)
-}
-
-/// Number of halo vectors per warp and per row.
-#[inline(always)]
-const fn halo_lanes(sloped: bool, width: u32) -> u32 {
-    match (sloped, width) {
-        (false, _) => 1,
-        (true, 1) => 3,
-        (true, _) => 2,
     }
 }
 

@@ -1,7 +1,6 @@
 //! Shared by the parts of a pass: the division of work among blocks, the memory of a launch, the state of a sweep.
 
 use super::super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV};
-use super::column::strip_tiles;
 use crate::math::{Real, quotient};
 use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
@@ -35,6 +34,23 @@ pub(super) const STAGES: u32 = 3;
 #[inline(always)]
 pub const fn plane_width(bytes: usize) -> u32 {
     if bytes == 4 { 4 } else { 2 }
+}
+
+/// Warps for strips of rows laid end to end. Each warp has [`halo_lanes`], and each row has as many halo vectors at the ends where molecules come in.
+#[inline(always)]
+const fn strip_tiles(nx: u32, strips: u32, width: u32, sloped: bool) -> u32 {
+    let halo_lanes = halo_lanes(sloped, width);
+    (strips * (nx.div_ceil(width) + halo_lanes) - halo_lanes).div_ceil(WARP - halo_lanes)
+}
+
+/// Number of halo vectors per warp and per row.
+#[inline(always)]
+pub(super) const fn halo_lanes(sloped: bool, width: u32) -> u32 {
+    match (sloped, width) {
+        (false, _) => 1,
+        (true, 1) => 3,
+        (true, _) => 2,
+    }
 }
 
 /// How blocks share the work of a pass.
