@@ -23,6 +23,9 @@ use crate::memory_plan::{Memory, check_memory};
 /// The environment variable that picks a device.
 const DEVICE_VARIABLE: &str = "RAREFY_DEVICE";
 
+/// Bytes of a kernel's widest access: indices of whole accesses count from the beginning of an array.
+const WIDEST: u64 = 16;
+
 /// What does not change about a device.
 #[derive(Clone, Debug)]
 pub(super) struct Properties {
@@ -475,8 +478,8 @@ impl Device {
     /// Work that was given to `stream`, a `CUstream` of the driver, is done before this returns; `None` waits for none. Dropping the buffer waits for the work that uses it.
     ///
     /// # Errors
-    /// A null or misaligned address, memory of the host or of another device, or an address that this device's own buffer has; a fault of the device; a
-    /// recording under way.
+    /// A null address or one that is no multiple of 16 bytes, memory of the host or of another device, or an address that this device's own buffer
+    /// has; a fault of the device; a recording under way.
     ///
     /// # Safety
     /// From `address` on there are `len` elements in the primary context of this device. They live until the buffer and all recordings that use it are
@@ -494,9 +497,9 @@ impl Device {
         state.refuse_in_recording("taking up memory of another library")?;
         known = state.allocations.get(&address).and_then(Weak::upgrade);
         let own = known.as_ref().is_some_and(|known| known.owned.is_some());
-        if own || address == 0 || !address.is_multiple_of(align_of::<T>() as u64) {
+        if own || address == 0 || !address.is_multiple_of(WIDEST) {
             return Err(Error::input(format!(
-                "memory at {address:#x} is no array of another library: it must be aligned, and no buffer of this device"
+                "memory at {address:#x} is no array of another library: it must begin at a multiple of {WIDEST} bytes, as a copy of a slice does, and be no buffer of this device"
             )));
         }
         self.check_owner(address)?;
