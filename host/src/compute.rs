@@ -248,11 +248,18 @@ pub struct Pool(Option<Arc<ThreadPool>>);
 impl Pool {
     /// Runs `work`, whose parallel parts take these threads.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match &self.0 {
-            Some(pool) => pool.install(work),
-            None => work(),
-        }
+        let Some(pool) = &self.0 else {
+            return work();
+        };
+        let (mut work, mut result) = (Some(work), None);
+        install(pool, &mut || result = work.take().map(|work| work()));
+        result.expect("the pool has run the work")
     }
+}
+
+/// Runs work on these threads. It is compiled once for all kinds of work.
+fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
+    pool.install(work);
 }
 
 /// Steps of `dt` from one time to another, to the nearest; none backwards.

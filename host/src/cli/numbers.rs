@@ -363,18 +363,18 @@ impl Numbers {
 
     /// The exact sum of an array of integers, or of their magnitudes.
     pub(super) fn sum_of_integers(&self, layout: &Layout, magnitudes: bool) -> BigInt {
-        // A file has less than 2^63 elements, so that the sum stays below 2^127.
-        let sum: i128 = with_integer_type!(layout.element, T => {
-            pieces(layout.len).map(|range| {
+        with_integer_type!(layout.element, T => {
+            sum_of_pieces(layout.len, &|range| {
                 let terms = self.copied_in_place::<T>(layout, range);
-                if magnitudes {
-                    terms.iter().map(|term| term.to_i128().abs()).sum::<i128>()
+                // At most 2^20 elements of 64 bits.
+                let sum: i128 = if magnitudes {
+                    terms.iter().map(|term| term.to_i128().abs()).sum()
                 } else {
-                    terms.iter().map(|term| term.to_i128()).sum::<i128>()
-                }
-            }).sum()
-        });
-        BigInt::from(sum)
+                    terms.iter().map(|term| term.to_i128()).sum()
+                };
+                BigInt::from(sum)
+            })
+        })
     }
 
     /// Elements, borrowed if they can be.
@@ -396,7 +396,7 @@ impl Numbers {
     /// The exact dot product of two arrays of integers, of one length.
     pub(super) fn dot_of_integers(&self, x: &Layout, other: &Self, y: &Layout) -> BigInt {
         with_integer_type!(x.element, X => with_integer_type!(y.element, Y => {
-            pieces(x.len).map(|range| {
+            sum_of_pieces(x.len, &|range| {
                 let x = self.copied_in_place::<X>(x, range.clone());
                 let y = other.copied_in_place::<Y>(y, range);
                 // Products of 65 by 33 bits, at most 2^20 of them.
@@ -407,16 +407,17 @@ impl Numbers {
                     high += x * (y >> 32);
                 }
                 BigInt::from(low) + (BigInt::from(high) << 32)
-            }).sum()
+            })
         }))
     }
 }
 
-/// All ranges of at most [`PIECE`] elements, in parallel.
-fn pieces(len: usize) -> impl ParallelIterator<Item = std::ops::Range<usize>> {
+/// The sum over all ranges of at most [`PIECE`] elements, in parallel. It is compiled once for all pairs of types.
+fn sum_of_pieces(len: usize, piece: &(dyn Fn(std::ops::Range<usize>) -> BigInt + Sync)) -> BigInt {
     (0..len.div_ceil(PIECE))
         .into_par_iter()
-        .map(move |k| k * PIECE..((k + 1) * PIECE).min(len))
+        .map(|k| piece(k * PIECE..((k + 1) * PIECE).min(len)))
+        .sum()
 }
 
 /// Refuses arrays whose elements do not pair.

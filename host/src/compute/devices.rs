@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -115,18 +116,30 @@ pub(crate) fn on_each<D: Send, R: Send>(
     if devices.peek().is_none() {
         return Ok(vec![work(first)?]);
     }
-    let results: Vec<Result<R>> = std::thread::scope(|scope| {
-        let work = &work;
-        let threads: Vec<_> = std::iter::once(first)
-            .chain(devices)
-            .map(|device| scope.spawn(move || work(device)))
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err(ended())))
-            .collect()
+    let slots: Vec<_> = std::iter::once(first)
+        .chain(devices)
+        .map(|device| Mutex::new((Some(device), None)))
+        .collect();
+    in_threads(slots.len(), &|k| {
+        let mut slot = slots[k].lock().unwrap_or_else(PoisonError::into_inner);
+        slot.1 = slot.0.take().map(&work);
     });
-    results.into_iter().collect()
+    let results = slots.into_iter().map(|slot| {
+        let (_, result) = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+        result.unwrap_or_else(|| Err(ended()))
+    });
+    results.collect()
+}
+
+/// Calls `work` with each index in a thread of its own. It is compiled once for all kinds of work.
+fn in_threads(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|k| scope.spawn(move || work(k))).collect();
+        for thread in threads {
+            // A thread that panicked has no result.
+            let _ = thread.join();
+        }
+    });
 }
 
 /// The error of a device whose thread panicked.

@@ -175,7 +175,11 @@ pub(super) fn resolved(
         vain += usize::from(left > 0.75 * error);
         pieces.extend(halves);
     }
-    // In one order, whatever was bisected first.
+    in_all(pieces)
+}
+
+/// The sum of all pieces in the order of their beginnings, whatever was bisected first.
+fn in_all(mut pieces: Vec<(f64, f64, Estimate)>) -> Estimate {
     pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
     pieces
         .iter()

@@ -212,12 +212,28 @@ impl Machine for Emulator {
 
     /// Runs the kernel to its end, or to its first fault. After a fault the contents of the buffers are what the kernel left.
     fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()> {
-        let entry = kernel.entry();
-        let shared_bytes = kernel.shared_bytes();
-        check_launch(entry, grid, shared_bytes)?;
-
         let mut views = Views(Vec::new());
         kernel.arguments(&mut views);
+        let body = |thread: &Thread<'_>| kernel.run(thread);
+        self.start(kernel.entry(), grid, kernel.shared_bytes(), &views, &body)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Emulator {
+    /// Launches the kernel of this name, whose threads run `body`. It is compiled once for all kernels.
+    fn start(
+        &self,
+        entry: &'static str,
+        grid: Grid,
+        shared_bytes: usize,
+        views: &Views,
+        body: &dyn Fn(&Thread<'_>),
+    ) -> Result<()> {
+        check_launch(entry, grid, shared_bytes)?;
         let this = std::thread::current().id();
         if *locked(&self.runs) == Some(this) {
             return Err(Error::input(format!(
@@ -233,7 +249,7 @@ impl Machine for Emulator {
         let tick = LAST_TICK.load(Ordering::Relaxed) + 1;
         let block = Block::new(entry, grid, &views.0, &shared, shared_bytes, tick);
         let mut sequence = Sequence::new(self.order);
-        let run = |index| block.run(index, &kernel, &mut stacks.0, &mut sequence);
+        let run = |index| block.run(index, body, &mut stacks.0, &mut sequence);
         let result = match self.order {
             ThreadOrder::Ascending => (0..grid.blocks).try_for_each(run),
             ThreadOrder::Descending => (0..grid.blocks).rev().try_for_each(run),
@@ -246,10 +262,6 @@ impl Machine for Emulator {
         LAST_TICK.fetch_max(block.tick(), Ordering::Relaxed);
         *locked(&self.last) = block.counts.total();
         Ok(result?)
-    }
-
-    fn synchronize(&self) -> Result<()> {
-        Ok(())
     }
 }
 

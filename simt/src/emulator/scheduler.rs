@@ -15,17 +15,16 @@ use super::book;
 use super::order::Sequence;
 use super::thread::Thread;
 use crate::fault::{Activity, Fault, FaultKind, OtherThread};
-use crate::kernel::{DeviceMemory, Kernel};
 use crate::simt::WARP;
 
 type Fiber<'a> = Coroutine<(), (), Result<(), Box<dyn Any + Send>>, &'a mut DefaultStack>;
 
 impl Block<'_> {
-    /// Runs one block of a launch.
-    pub(super) fn run<M: DeviceMemory, K: Kernel<M>>(
+    /// Runs one block of a launch, each thread of which runs `body`.
+    pub(super) fn run(
         &self,
         index: u32,
-        kernel: &K,
+        body: &dyn Fn(&Thread<'_>),
         stacks: &mut [DefaultStack],
         sequence: &mut Sequence,
     ) -> Result<(), Box<Fault>> {
@@ -41,16 +40,16 @@ impl Block<'_> {
         }
 
         let fiber = |(thread, stack)| {
-            let body = move |yielder: &_, ()| {
+            let fiber = move |yielder: &_, ()| {
                 let run = || {
                     let thread = Thread::new(self, yielder, thread);
-                    kernel.run(&thread);
+                    body(&thread);
                     thread.leave();
                 };
                 catch_unwind(AssertUnwindSafe(run))
             };
             // SAFETY: the fibers are dropped at the end of this call, which all that the closure borrows outlives.
-            unsafe { Fiber::with_stack_unchecked(stack, body) }
+            unsafe { Fiber::with_stack_unchecked(stack, fiber) }
         };
         let mut fibers = Fibers((0..).zip(stacks).map(fiber).collect());
         self.schedule(&mut fibers.0, sequence)

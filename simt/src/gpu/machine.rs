@@ -286,11 +286,28 @@ impl Machine for Device {
     }
 
     fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()> {
-        let entry = kernel.entry();
-        let shared = kernel.shared_bytes();
-        grid.check(entry)?;
         let mut arguments = Arena::default();
         kernel.arguments(&mut arguments);
+        self.start(kernel.entry(), grid, kernel.shared_bytes(), arguments)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let state = self.inner.lock()?;
+        state.refuse_in_recording("waiting for the device")?;
+        self.inner.wait(&state)
+    }
+}
+
+impl Device {
+    /// Launches the kernel of this name with its arguments. It is compiled once for all kernels.
+    fn start(
+        &self,
+        entry: &'static str,
+        grid: Grid,
+        shared: usize,
+        mut arguments: Arena,
+    ) -> Result<()> {
+        grid.check(entry)?;
         if arguments.is_too_large() {
             return Err(Error::input(format!(
                 "kernel {entry} has more than 4096 bytes of arguments; pass tables as buffers"
@@ -323,11 +340,5 @@ impl Machine for Device {
         })?;
         state.last_entry = Some(entry);
         Ok(())
-    }
-
-    fn synchronize(&self) -> Result<()> {
-        let state = self.inner.lock()?;
-        state.refuse_in_recording("waiting for the device")?;
-        self.inner.wait(&state)
     }
 }

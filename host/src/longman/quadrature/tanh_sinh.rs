@@ -231,14 +231,17 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         }
         previous = [last, value];
     }
-    if seen.iter().any(|seen| seen.2 > 0.0) && seen.iter().any(|seen| seen.2 < 0.0) {
-        seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let values: Vec<f64> = seen.iter().map(|seen| seen.2).collect();
-        if has_pole(&values) {
-            estimate.error += 10.0 * estimate.magnitude;
-        }
+    let signs = |sign: f64| seen.iter().any(|seen| sign * seen.2 > 0.0);
+    if signs(1.0) && signs(-1.0) && has_pole(&in_order(seen)) {
+        estimate.error += 10.0 * estimate.magnitude;
     }
     estimate
+}
+
+/// The values seen, from one end to the other.
+fn in_order(mut seen: Vec<(usize, f64, f64)>) -> Vec<f64> {
+    seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    seen.into_iter().map(|(.., value)| value).collect()
 }
 
 /// The part between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p), and without bound from p = 1 on.
