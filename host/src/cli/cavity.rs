@@ -7,8 +7,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, Flow, FlowArgs, Outcome, Saved};
-use super::operator::Taken;
+use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved};
 use super::ranks;
 use super::report::{Output, Report};
 use super::steady;
@@ -35,6 +34,12 @@ impl Flow for CavityArgs {
     }
     fn shared_mut(&mut self) -> &mut FlowArgs {
         &mut self.shared
+    }
+    fn collisions(&self) -> &CollisionArgs {
+        &self.collisions
+    }
+    fn collisions_mut(&mut self) -> &mut CollisionArgs {
+        &mut self.collisions
     }
     fn is_steady(&self) -> bool {
         self.steady
@@ -69,9 +74,6 @@ impl Flow for CavityArgs {
         for warning in cavity.ray_warning().into_iter().chain(flux) {
             report.warn(warning);
         }
-        if let Some(taken) = &self.collisions.taken {
-            report.set("method", taken);
-        }
         let Solver::Model(run) = run else {
             return Ok(());
         };
@@ -100,10 +102,6 @@ impl Flow for CavityArgs {
             moments,
             fluxes,
         })
-    }
-
-    fn method(&self) -> Option<&Taken> {
-        self.collisions.taken.as_ref()
     }
 
     fn case(&self) -> Result<(SteadyProblem, Vec<String>)> {

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, Flow, FlowArgs, Outcome, Saved};
+use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved};
 use super::ranks;
 use super::report::{Output, Report};
 use super::summary::Summary;
@@ -71,6 +71,12 @@ impl Flow for ShockArgs {
     fn shared_mut(&mut self) -> &mut FlowArgs {
         &mut self.shared
     }
+    fn collisions(&self) -> &CollisionArgs {
+        &self.collisions
+    }
+    fn collisions_mut(&mut self) -> &mut CollisionArgs {
+        &mut self.collisions
+    }
     fn is_steady(&self) -> bool {
         self.steady
     }
@@ -106,9 +112,6 @@ impl Flow for ShockArgs {
             Solver::Boltzmann(flow, start) => {
                 self.shared.time_options.dt = Some(flow.config().dt);
                 report.set("boltzmann", start);
-                if let Some(taken) = &self.collisions.taken {
-                    report.set("method", taken);
-                }
                 self.wave().warnings(start)
             }
         };

@@ -7,11 +7,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::arguments::{FlowArgs, SiArgs, TimeOptions};
+use super::collisions::CollisionArgs;
 use super::course::Course;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{CheckpointPart, Looked, Moments, Space, Units, VelocitySpace};
 use crate::cli::checkpoint_parts::Parts;
-use crate::cli::operator::Taken;
 use crate::cli::options::Common;
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
@@ -106,10 +106,10 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     fn prepared(&mut self, run: &Self::Run, report: &mut Report) -> Result<()>;
     /// The results of a run in time.
     fn found(&self, run: &mut Self::Run) -> Result<Self::Found>;
-    /// The method of the collision integral that was taken and why, unless a checkpoint says it.
-    fn method(&self) -> Option<&Taken> {
-        None
-    }
+    /// The choice of the collisions.
+    fn collisions(&self) -> &CollisionArgs;
+    /// The same, to be renewed.
+    fn collisions_mut(&mut self) -> &mut CollisionArgs;
     /// The steady problem, and warnings.
     fn case(&self) -> Result<(SteadyProblem, Vec<String>)>;
     /// The results of the steady state.

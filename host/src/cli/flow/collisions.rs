@@ -27,7 +27,7 @@ pub(in crate::cli) struct CollisionArgs {
     /// With --collision boltzmann: sums over the nodes, the spectral method, or as suits the gas [default: auto for a shock, spectral between walls; fast with --order, for a shock also with --correction]
     #[arg(long, value_parser = named::<Choice>(&METHODS))]
     pub(in crate::cli) method: Option<Choice>,
-    /// The method that was taken and why, unless a checkpoint says it.
+    /// The method that was taken and why; a checkpoint keeps it beside the parameters.
     #[arg(skip)]
     #[serde(skip)]
     pub(in crate::cli) taken: Option<Taken>,

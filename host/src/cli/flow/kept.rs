@@ -13,6 +13,7 @@ use crate::bgk::{Checkpoint, CheckpointPart, Looked, Simulation, SimulationConfi
 use crate::cli::checkpoint::{Content, LIST};
 use crate::cli::checkpoint_parts::{self, Listed, Parts};
 use crate::cli::failure::Failure;
+use crate::cli::operator::Taken;
 use crate::cli::report::Report;
 use crate::cli::{output, ranks, resume};
 use crate::error::{Error, Result};
@@ -23,6 +24,9 @@ pub(in crate::cli) struct Kept<F> {
     parameters: F,
     machine: String,
     step: u64,
+    /// The method of the collision integral that was taken and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    method: Option<Taken>,
     /// The files of several ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parts: Option<PartList>,
@@ -182,6 +186,7 @@ pub(in crate::cli) fn reopened<F: Flow>(
     let common = &mut parameters.shared_mut().common;
     common.devices = devices.or(common.devices);
     common.threads = wanted.common().threads;
+    parameters.collisions_mut().taken = content.state.method.clone();
     let Content {
         version,
         state,
@@ -252,6 +257,7 @@ pub(super) fn save<F: Flow>(
             parameters: parameters.clone(),
             machine,
             step,
+            method: parameters.collisions().taken.clone(),
             parts: None,
         };
         let Some((part, reduced)) = part else {

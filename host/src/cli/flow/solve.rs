@@ -81,6 +81,9 @@ fn record<F: Flow>(flow: &F, report: &mut Report) -> Result<Option<Units>> {
     if let Some(units) = &units {
         report.set("units", units);
     }
+    if let Some(taken) = &flow.collisions().taken {
+        report.set("method", taken);
+    }
     Ok(units)
 }
 
@@ -92,9 +95,6 @@ fn find_steady<F: Flow>(
 ) -> std::result::Result<Outcome<F>, Failure> {
     let (flow, from) = steady::reopened(wanted, args.time_options(), given)?;
     let units = record(&flow, report)?;
-    if let Some(taken) = flow.method() {
-        report.set("method", taken);
-    }
     let (case, warnings) = flow.case()?;
     for warning in warnings {
         report.warn(warning);
