@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::{done, folder};
+use crate::command::{done, folder, refused};
 
 fn run(at: &Path, line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -98,4 +98,72 @@ fn a_resumed_isotropic_run_shows_the_times_and_warnings_of_a_whole_one() {
         "isotropic --resume part-16/checkpoint.rarefy --steps 40",
     );
     same(at, ["whole-16", "part-16"], &files);
+}
+
+/// The method of the collision integral, and why it was taken, are in the record of a resumed flow too.
+#[test]
+fn a_resumed_flow_by_the_integral_keeps_its_method() {
+    let folder = folder();
+    let at = folder.path();
+    for (name, case, files) in [
+        (
+            "shock",
+            "shock --mach 1.3 --cells 8 --length 8 --velocities 8",
+            ["profile.csv", "history.csv"],
+        ),
+        (
+            "cavity",
+            "cavity --cells 3 --velocities 6",
+            ["density.npy", "history.csv"],
+        ),
+    ] {
+        let case = format!("{case} --collision boltzmann --backend cpu");
+        let (whole, part) = (format!("{name}-whole"), format!("{name}-part"));
+        run(at, &format!("{case} --steps 4 --out {whole}"));
+        run(
+            at,
+            &format!("{case} --steps 2 --checkpoint-every 2 --out {part}"),
+        );
+        let again = format!("{name} --resume {part}/checkpoint.rarefy --steps");
+        run(at, &format!("{again} 3"));
+        run(at, &format!("{again} 4"));
+        assert!(record(at, &whole)["method"]["because"].is_string());
+        same(at, [&whole, &part], &files);
+    }
+}
+
+/// A process that is killed after its last checkpoint has lost no step.
+#[test]
+fn results_follow_from_the_checkpoint_at_the_end() {
+    let folder = folder();
+    let at = folder.path();
+    for (name, case, files) in [
+        (
+            "shock",
+            "shock --mach 2 --cells 20 --length 10 --velocities 12 --reduced --steps 70",
+            ["profile.csv", "history.csv"],
+        ),
+        (
+            "isotropic",
+            "isotropic --cells 32 --steps 20",
+            ["moments.csv", "f_final.npy"],
+        ),
+    ] {
+        for folder in ["whole", "part"] {
+            let line = format!("{case} --backend cpu --checkpoint-every 10 --out {name}-{folder}");
+            run(at, &line);
+        }
+        let part = format!("{name}-part");
+        let again = format!("{name} --resume {part}/checkpoint.rarefy");
+        let words: Vec<&str> = again.split(' ').collect();
+        refused(at, &words, "give a later --steps");
+        for entry in fs::read_dir(at.join(&part)).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.ends_with("checkpoint.rarefy") {
+                fs::remove_file(path).unwrap();
+            }
+        }
+        run(at, &again);
+        same(at, [&format!("{name}-whole"), &part], &files);
+    }
 }

@@ -435,3 +435,31 @@ fn an_interrupted_sweep_says_how_it_goes_on() {
     let steps: u64 = steps.split(' ').next().unwrap().parse().unwrap();
     done(folder.path(), &words(&format!("{line} {}", steps + 1)));
 }
+
+/// A sweep goes on with the cases of its own parameters alone.
+#[test]
+fn cases_of_another_sweep_are_refused() {
+    let folder = folder();
+    let at = folder.path();
+    let line = format!("{COUETTE} --delta 0.1,1 --quiet --out sweep");
+    done(at, &words(&line));
+    let resume = words("couette --resume sweep/run.json --quiet");
+    done(at, &resume);
+    let case = at.join("sweep/delta-1/run.json");
+    let text = fs::read_to_string(&case).unwrap();
+    fs::write(&case, text.replace("\"delta\": 1.0", "\"delta\": 2.0")).unwrap();
+    refused(at, &resume, "delta = 2.0, and the sweep has 1.0");
+    fs::write(&case, text.replace("\"couette\"", "\"fourier\"")).unwrap();
+    refused(at, &resume, "not a run of 'rarefy couette'");
+    fs::remove_dir_all(at.join("sweep/delta-1")).unwrap();
+    done(at, &resume);
+    let record = at.join("sweep/run.json");
+    let text = fs::read(&record).unwrap();
+    fs::write(&record, &text[..100]).unwrap();
+    refused(at, &resume, "damaged or cut short at line");
+    refused(
+        at,
+        &words("shock --resume sweep"),
+        "give its checkpoint.rarefy, or the run.json of a sweep",
+    );
+}

@@ -91,6 +91,11 @@ impl<H: Serialize + DeserializeOwned> Content<H> {
     /// Reads a file of one of some kinds, and returns its checksum too.
     pub(super) fn read_as(path: &Path, command: &str, kinds: &[&[u8]]) -> Result<(Self, u32)> {
         let refuse = |text: &str| Error::file(path, text);
+        if path.is_dir() {
+            return Err(refuse(
+                "a folder; give its checkpoint.rarefy, or the run.json of a sweep",
+            ));
+        }
         let bytes = std::fs::read(path).map_err(|e| Error::file(path, reason(&e)))?;
         let Some(magic) = kinds.iter().find(|magic| bytes.starts_with(magic)) else {
             return Err(refuse(if bytes.starts_with(PART) {

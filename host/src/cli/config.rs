@@ -305,13 +305,7 @@ fn read_sections(command: &clap::Command, name: &str, path: &Path) -> Result<Vec
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
     let names = section_names(command);
     if path.extension().is_some_and(|e| e == "json") {
-        let object: Value = serde_json::from_str(&text).map_err(|error| {
-            let line = error.line();
-            Error::file(
-                path,
-                format!("the record is damaged or cut short at line {line}"),
-            )
-        })?;
+        let object = record::parsed(path, text.as_bytes())?;
         return match (&object["command"], &object["parameters"]) {
             (Value::String(of), Value::Object(_)) if names.contains(&of.as_str()) && of != name => {
                 Err(Error::file(

@@ -2,16 +2,38 @@
 //!
 //! A record names all that a run used, for its readers. Some of it follows from the rest, and as an option it would contradict that.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::names::RECORD;
 use crate::bgk::Species;
+use crate::error::{Error, Result};
 
 /// Flags that make no sense without steps in time.
 pub(super) const OF_TIME: [&str; 5] = ["dt", "no_correction", "storage", "save_every", "save_f"];
 
 /// Key of the option whose list of values makes a sweep.
 pub(super) const SWEEP: &str = "sweep";
+
+/// The record in a folder; null where there is none.
+pub(super) fn record_in(folder: &Path) -> Value {
+    let bytes = std::fs::read(folder.join(RECORD)).ok();
+    let record = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    record.unwrap_or_default()
+}
+
+/// The record in the bytes of a file.
+pub(super) fn parsed(path: &Path, bytes: &[u8]) -> Result<Value> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let line = error.line();
+        Error::file(
+            path,
+            format!("the record is damaged or cut short at line {line}"),
+        )
+    })
+}
 
 /// The parameters of a record that are options of the same run.
 pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {

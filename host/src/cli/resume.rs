@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::flags;
+use super::names::folder_of;
+use super::record::record_in;
 use crate::error::{Error, Result};
 
 /// Steps of a run between two checks for Ctrl-C and updates of its progress: a second's worth.
@@ -68,14 +70,27 @@ pub(super) fn elsewhere(version: &str, there: &str, here: &str) -> Option<String
     })
 }
 
-/// The error of a checkpoint that is at the end of its run or beyond; `remedy` names the flags that move the end.
-pub(super) fn past_the_end(path: &Path, step: u64, end: u64, remedy: &str) -> Error {
-    Error::file(
+/// Refuses a checkpoint beyond the end of its run, or at the end if the results are beside it; `remedy` names the flags that move the end.
+pub(super) fn check_end(path: &Path, step: u64, end: u64, remedy: &str) -> Result<()> {
+    if step < end || step == end && !has_results(path, step) {
+        return Ok(());
+    }
+    Err(Error::file(
         path,
         format!(
             "the checkpoint is at step {step} and the run ends at step {end}; give a later {remedy}"
         ),
-    )
+    ))
+}
+
+/// Whether the record beside a checkpoint is of this step or a later one. A process that was killed after its last checkpoint left no such record.
+fn has_results(checkpoint: &Path, step: u64) -> bool {
+    let record = record_in(folder_of(checkpoint));
+    let steps = [&record["course"]["steps"], &record["result"]["steps"]];
+    steps
+        .into_iter()
+        .filter_map(Value::as_u64)
+        .any(|steps| steps >= step)
 }
 
 /// Refuses a flag on the command line that says otherwise than the checkpoint; threads, and flags in `free`, may. Both values are objects by the

@@ -11,10 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::config::Layered;
 use super::failure::Failure;
-use super::names::RECORD;
 use super::options::Common;
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
-use super::record::SWEEP;
+use super::record::{SWEEP, record_in};
 use super::report::{Output, Report};
 use super::summary::Summary;
 use super::swept::{List, value_of};
@@ -44,20 +43,6 @@ impl Ended {
     }
 }
 
-/// The record in the folder of a case; null where there is none.
-fn record_in(folder: &Path) -> Value {
-    let bytes = std::fs::read(folder.join(RECORD)).ok();
-    let record = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    record.unwrap_or_default()
-}
-
-/// The exit code of the run of a record; none of no record.
-fn code_of(record: &Value) -> Option<u8> {
-    let status = record["status"].as_str()?;
-    let good = ["done", "converged", "at-roundoff"].contains(&status);
-    Some(u8::from(!good))
-}
-
 /// Work on the arguments of a command.
 type Work<'a, T> = &'a dyn Fn(&ArgMatches) -> std::result::Result<T, Failure>;
 
@@ -80,14 +65,12 @@ pub(super) fn run(
 ) -> std::result::Result<(), Failure> {
     let started = Instant::now();
     list.check()?;
-    if layers
-        .arguments
-        .iter()
-        .any(|argument| argument.to_str().is_none())
-    {
-        return Err(Failure::Usage(
-            "the arguments of a sweep must be UTF-8".into(),
-        ));
+    let mut arguments = layers.arguments.iter();
+    if let Some(argument) = arguments.find(|argument| argument.to_str().is_none()) {
+        return Err(Failure::Usage(format!(
+            "'{}' is not UTF-8, as the arguments of a sweep must be; give another name",
+            argument.to_string_lossy()
+        )));
     }
     let cases: Vec<Case> = (list.values.iter())
         .map(|text| Case::new(list, text, layers))
@@ -140,15 +123,16 @@ pub(super) fn run(
         list,
         ended: Vec::new(),
     };
+    let kept = cases.iter().zip(&full);
+    let kept = kept.map(|(case, full)| match goes_on {
+        true => case.kept(list.command, &below, full),
+        false => Ok(None),
+    });
+    let kept: Vec<Option<u8>> = kept.collect::<Result<_>>()?;
     for (k, case) in cases.iter().enumerate() {
         let left = &cases[k..];
         let place = below.join(&case.folder);
-        let kept = if goes_on {
-            code_of(&record_in(&place))
-        } else {
-            None
-        };
-        let code = match kept {
+        let code = match kept[k] {
             Some(code) => code,
             None if interrupt::asked() => {
                 let after = format!("after {k} of {} cases", cases.len());
@@ -160,7 +144,8 @@ pub(super) fn run(
                     let after = format!("in {} {after}", case.name);
                     return Err(sweep.stopped(left, after, &mut report));
                 }
-                // Nobody waits for the rest.
+                // The files of the rest are waited for, if there are any.
+                Err(Failure::StdoutClosed) if report.folder().is_some() => 0,
                 Err(stop @ Failure::StdoutClosed) => return Err(stop),
                 Err(failure) => {
                     let (code, line) = case.failure(&failure).code_and_line();

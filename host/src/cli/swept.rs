@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::names::folder_of;
-use super::record::SWEEP;
+use super::record::{SWEEP, parsed};
+use super::text::reason;
+use crate::error::Error;
 
 /// The option of a command that takes a list.
 const OPTIONS: [(&str, &[&str]); 5] = [
@@ -92,9 +94,11 @@ pub(super) fn resumed(arguments: &[OsString]) -> Result<Option<Vec<OsString>>, F
     };
     let command = arguments.get(1).and_then(|name| name.to_str());
     let command = command.filter(|command| OPTIONS.iter().any(|(name, _)| name == command));
-    let (Some(command), Some(record)) = (command, record_at(&path)) else {
+    let Some(command) = command.filter(|_| is_json(&path)) else {
         return Ok(None);
     };
+    let bytes = std::fs::read(&path).map_err(|error| Error::file(&path, reason(&error)))?;
+    let record = parsed(&path, &bytes)?;
     if sweep_of(&record).is_none() || record["command"] != command {
         let path = path.display();
         return Err(Failure::Usage(format!(
@@ -126,13 +130,10 @@ pub(super) fn resumed(arguments: &[OsString]) -> Result<Option<Vec<OsString>>, F
     Ok(Some(new))
 }
 
-/// The record in a file of this name; none in a checkpoint.
-fn record_at(path: &Path) -> Option<Value> {
-    let json = path
-        .extension()
-        .is_some_and(|extension| extension == "json");
-    let text = std::fs::read(path).ok().filter(|_| json)?;
-    Some(serde_json::from_slice(&text).unwrap_or_default())
+/// Whether a file is a record by its name, and no checkpoint.
+fn is_json(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "json")
 }
 
 /// Takes an option and its value out of arguments.

@@ -139,11 +139,11 @@ fn restored<F: Flow>(
         .collect();
     let warning = content.elsewhere(&simulation.machine());
     let end = parameters.time_options();
+    let step = simulation.step();
     if let Some(steps) = end.steps
-        && (steps < simulation.step() || end.until_residual.is_none() && steps == simulation.step())
+        && (steps < step || end.until_residual.is_none())
     {
-        let step = simulation.step();
-        return Err(resume::past_the_end(path, step, steps, "--steps"));
+        resume::check_end(path, step, steps, "--steps")?;
     }
     let start = Start {
         simulation,

@@ -351,6 +351,12 @@ pub(in crate::cli) fn drive<F: Flow>(
     let started = Instant::now();
     let mut kept = false;
     let mut pace = Pace::new();
+    let looked = |run: &TimeLoop<'_, F>| run.history.last().is_some_and(|row| row.0 == first_step);
+    if first_step > 0 && first_step == time_loop.last_step && !looked(&time_loop) {
+        // The checkpoint at the end of a run is from before its last residual.
+        time_loop.look().map_err(|error| report.broken_off(error))?;
+        kept = true;
+    }
     while !time_loop.is_over() {
         let part = time_loop.part(&pace);
         let (stop, part) = ranks::next(interrupt::asked(), part)?;

@@ -113,9 +113,7 @@ pub(super) fn go_on(
         Some(until) => steps_to(until, checkpoint.time_step)?,
         None => parameters.steps.unwrap_or(STEPS),
     };
-    if steps <= done {
-        return Err(resume::past_the_end(path, done, steps, "--steps or --until").into());
-    }
+    resume::check_end(path, done, steps, "--steps or --until")?;
     let mut report = Report::new("isotropic", &parameters, &args.common, started);
     report.open_resumable(Some(path), parameters.checkpoint_every, false)?;
     thin(&mut checkpoint, &parameters, steps);
@@ -225,7 +223,9 @@ impl TimeLoop<'_> {
         progress.finish();
         let spent = stepping.elapsed();
         report.time("steps", spent);
-        report.time("step", spent.div_f64((steps - first) as f64));
+        if steps > first {
+            report.time("step", spent.div_f64((steps - first) as f64));
+        }
         if self.parameters.checkpoint_every.is_some() {
             let saved = self.save(&mut report);
             report.saved_at_the_end(saved)?;

@@ -4,12 +4,15 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::ArgMatches;
+use serde_json::Value;
 
 use crate::cli::checkpoint;
 use crate::cli::config::Layered;
 use crate::cli::failure::Failure;
+use crate::cli::names::RECORD;
+use crate::cli::record::record_in;
 use crate::cli::swept::{List, remove};
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// One of the values, and the arguments of its run but for the folder.
 pub(super) struct Case {
@@ -69,6 +72,33 @@ impl Case {
         layers.matches()
     }
 
+    /// The exit code of the run that is in the folder of the case below that of the sweep, if it has ended. Only a run of this command with the parameters
+    /// `full` is taken.
+    pub(super) fn kept(&self, command: &str, below: &Path, full: &Value) -> Result<Option<u8>> {
+        let folder = below.join(&self.folder);
+        let record = record_in(&folder);
+        let Some(code) = code_of(&record) else {
+            return Ok(None);
+        };
+        let refuse = |why: String| {
+            let text = format!("{why}; remove the folder, and the case runs anew");
+            Err(Error::file(folder.join(RECORD), text))
+        };
+        if record["command"] != command {
+            return refuse(format!("not a run of 'rarefy {command}'"));
+        }
+        let there = &record["parameters"];
+        let parameters = full.as_object().into_iter().flatten();
+        for (key, wanted) in parameters.filter(|(key, _)| *key != "threads") {
+            if let Some(other) = there.get(key).filter(|other| *other != wanted) {
+                return refuse(format!(
+                    "the case ran with {key} = {other}, and the sweep has {wanted}"
+                ));
+            }
+        }
+        Ok(Some(code))
+    }
+
     /// A failure of this case, with its name.
     pub(super) fn failure(&self, failure: &Failure) -> Failure {
         let (code, line) = failure.code_and_line();
@@ -79,6 +109,13 @@ impl Case {
             _ => Error::Numerical(text).into(),
         }
     }
+}
+
+/// The exit code of the run of a record; none of no record.
+fn code_of(record: &Value) -> Option<u8> {
+    let status = record["status"].as_str()?;
+    let good = ["done", "converged", "at-roundoff"].contains(&status);
+    Some(u8::from(!good))
 }
 
 /// How the cases of a sweep run.
