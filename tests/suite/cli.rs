@@ -784,6 +784,45 @@ fn flags_lie_over_the_file() {
     assert_eq!(run["parameters"]["vmax"], 5.0);
 }
 
+/// Of one layer the command's own section goes before that of all commands. A switch that is off stays off below.
+#[test]
+fn the_section_of_a_command_lies_over_the_common_one() {
+    let dir = folder();
+    let path = dir.path();
+    let toml = "[common]\nprecision = 'f32'\nthreads = 2\nno-correction = true\n\
+                [relax]\nprecision = 'f64'\ngrid = 6\nsteps = 1\nno-correction = false\n";
+    fs::write(path.join("run.toml"), toml).unwrap();
+    let relax = "relax --backend cpu --json --quiet --config run.toml";
+    let parameters = |more: &str| {
+        let line = format!("{relax} {more}");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        object(&done(path, &words))["parameters"].clone()
+    };
+    let of_file = parameters("");
+    assert_eq!(of_file["precision"], "f64");
+    assert_eq!(of_file["threads"], 2);
+    assert_eq!(of_file["no-correction"], false);
+    assert_eq!(
+        parameters("-s common.precision=f32")["precision"],
+        "f32",
+        "-s lies over all of the file"
+    );
+    let both = "-s common.grid=7 -s relax.grid=5";
+    assert_eq!(parameters(both)["grid"], 5);
+    assert_eq!(parameters(&format!("{both} --grid 4"))["grid"], 4);
+    let off = "[relax]\nno-correction = true\ngrid = 6\nsteps = 1\n";
+    fs::write(path.join("run.toml"), off).unwrap();
+    assert_eq!(parameters("")["no-correction"], true);
+    assert_eq!(
+        parameters("-s relax.no-correction=false")["no-correction"],
+        false
+    );
+    // Options that exclude each other do so from section to section.
+    let toml = "[common]\nuntil = 1.0\n[relax]\ngrid = 6\nsteps = 1\n";
+    fs::write(path.join("run.toml"), toml).unwrap();
+    assert!(parameters("")["until"].is_null());
+}
+
 #[test]
 fn wrong_files_of_options_are_refused() {
     let dir = folder();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Id};
 use serde_json::{Map, Value};
 
 use super::failure::Failure;
@@ -63,6 +63,7 @@ impl Layered {
         });
         help_as_flag(&mut arguments);
         let mut origin = None;
+        let mut off = Vec::new();
         for layer in [settings, file_sections] {
             let given = swept::with_lists(lenient.clone(), &arguments)
                 .try_get_matches_from(&arguments)
@@ -80,7 +81,7 @@ impl Layered {
             let Some((path, sections)) = layer(&command, name, given)? else {
                 continue;
             };
-            let (options, files) = options_of(&command, name, given, &sections, &path)?;
+            let (options, files) = options_of(&command, name, given, (sections, &path), &mut off)?;
             // The subcommand is the first argument: the command itself has no options that take a value.
             let place = arguments
                 .iter()
@@ -131,10 +132,10 @@ fn refused(
     command: &clap::Command,
     arguments: &[OsString],
 ) -> Failure {
-    match (
-        unknown_option(error, command, arguments).unwrap_or_else(|| Failure::usage(error)),
-        origin,
-    ) {
+    let failure = not_text(error, arguments)
+        .or_else(|| unknown_option(error, command, arguments))
+        .unwrap_or_else(|| Failure::usage(error));
+    match (failure, origin) {
         (Failure::Usage(line), Some(path))
             if error.kind() != ErrorKind::MissingRequiredArgument =>
         {
@@ -142,6 +143,18 @@ fn refused(
         }
         (failure, _) => failure,
     }
+}
+
+/// The message on an argument that is not UTF-8, which clap does not name.
+fn not_text(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
+    let strange = arguments
+        .iter()
+        .find(|argument| argument.to_str().is_none());
+    let name = strange.filter(|_| error.kind() == ErrorKind::InvalidUtf8)?;
+    Some(Failure::Usage(format!(
+        "'{}' is not UTF-8; only names of files may be other bytes",
+        name.to_string_lossy()
+    )))
 }
 
 /// The message on an option that the subcommand lacks: clap's own suggestions are far-fetched.
@@ -222,21 +235,27 @@ fn file_sections(
     }
 }
 
-/// The options of a layer that hold for this command line, as arguments, and the values of those without a name.
+/// The options of a layer that hold for this command line, as arguments, and the values of those without a name. The command's own section goes before
+/// `[common]`. `off` are the switches that are off in the layers above, and then those of this layer too.
 fn options_of(
     command: &clap::Command,
     name: &str,
     given: &ArgMatches,
-    sections: &[Section],
-    path: &Path,
+    (mut sections, path): (Vec<Section>, &Path),
+    off: &mut Vec<Id>,
 ) -> Result<(Vec<OsString>, Vec<OsString>), Failure> {
     let (mut options, mut files) = (Vec::new(), Vec::new());
     let on_the_line =
-        |arg: &Arg| given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
-    for (section, table) in sections {
+        |arg: &&Arg| given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let own = command.find_subcommand(name);
+    let own = own.into_iter().flat_map(clap::Command::get_arguments);
+    let mut above: Vec<&Arg> = own.filter(on_the_line).collect();
+    sections.sort_by_key(|(section, _)| section == "common");
+    for (section, table) in &sections {
         let of_section = command
             .find_subcommand(if section == "common" { name } else { section })
             .expect("sections are those of commands");
+        let mut here = Vec::new();
         for (key, value) in table {
             let arg = known_option(of_section, section, key, path)?;
             if section != "common" && section != name {
@@ -247,17 +266,20 @@ fn options_of(
                 let others = of_section.get_arg_conflicts_with(a);
                 others.iter().any(|other| other.get_id() == b.get_id())
             };
-            let overridden = of_section.get_arguments().any(|other| {
-                on_the_line(other)
-                    && (other.get_id() == arg.get_id()
-                        || excludes(arg, other)
-                        || excludes(other, arg)
-                        || arg.is_positional() && other.is_positional())
+            let overridden = above.iter().any(|other| {
+                other.get_id() == arg.get_id()
+                    || excludes(arg, other)
+                    || excludes(other, arg)
+                    || arg.is_positional() && other.is_positional()
             });
-            if overridden {
+            if overridden || off.contains(arg.get_id()) {
                 continue;
             }
             let argument = as_argument(arg, section, key, value, path)?;
+            match &argument {
+                Some(_) => here.push(arg),
+                None => off.push(arg.get_id().clone()),
+            }
             if arg.is_positional() {
                 let place = of_section.get_positionals().position(|other| other == arg);
                 files.extend(argument.map(|file| (place, file)));
@@ -265,6 +287,7 @@ fn options_of(
                 options.extend(argument);
             }
         }
+        above.extend(here);
     }
     files.sort();
     Ok((options, files.into_iter().map(|(_, file)| file).collect()))
