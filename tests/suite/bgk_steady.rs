@@ -1003,3 +1003,14 @@ fn commands_refuse_in_one_line() {
         refused(at, arguments, why);
     }
 }
+
+#[test]
+fn gas_beyond_the_arithmetic_is_refused() {
+    let (drive, resolution) = (Drive::Couette(1.0), Resolution::default());
+    let case = plates(1e20, drive, Gas::default(), 1.0, resolution, true).unwrap();
+    let error = SteadySolver::new(case, &on_cpu()).err().unwrap();
+    assert!(
+        error.to_string().contains("mean free paths thick"),
+        "{error}"
+    );
+}

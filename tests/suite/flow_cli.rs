@@ -60,10 +60,18 @@ fn options_without_effect_are_refused() {
             "roundoff",
         ),
         ("cavity --steady --delta 1 --n 8 --lid 1e-14", "roundoff"),
-        ("couette --delta 1e20 --linear", "mean free paths"),
+        (
+            "couette --delta 1e20 --linear",
+            "--delta: 1e20; expected a rarefaction of 1e-100 to 1e12",
+        ),
+        ("poiseuille --delta 5e-324", "--delta: 5e-324; expected"),
+        (
+            "couette --kn 1e300",
+            "--kn: 1e300; expected a rarefaction delta",
+        ),
         (
             "cavity --steady --linear --delta 1e20 --n 8 --velocities 4x4",
-            "mean free paths",
+            "the range of the arithmetic",
         ),
         ("couette --kn 1 --delta 1", "cannot be used with"),
         ("couette --linear", "--delta"),

@@ -131,8 +131,8 @@ impl CavityArgs {
         full.quadrature = Some(self.chosen_quadrature()?);
         full.vmax = Some(self.vmax.unwrap_or(vmax));
         full.reduced |= self.steady && !boltzmann;
-        let delta = self.delta.or(self.kn.map(flow::rarefaction));
-        full.delta = Some(delta.or(self.shared.si.length()?).unwrap_or(1.0));
+        let delta = flow::rarefaction(self.delta, self.kn, self.shared.si.length()?)?;
+        full.delta = Some(delta.unwrap_or(1.0));
         full.velocities = Some(full.complete_velocities()?);
         full.shared.gas = self
             .shared

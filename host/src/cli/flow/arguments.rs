@@ -198,8 +198,32 @@ impl SiArgs {
 }
 
 /// The rarefaction parameter of a Knudsen number: the mean free path of Maxwell's definition is (sqrt(pi)/2) l0.
-pub(in crate::cli) fn rarefaction(knudsen: f64) -> f64 {
+fn of_knudsen(knudsen: f64) -> f64 {
     0.5 * std::f64::consts::PI.sqrt() / knudsen
+}
+
+/// The rarefaction parameter by `--delta`, `--kn` or the size in units of l0, if one is given. Positive ones are in the range of the arithmetic.
+pub(in crate::cli) fn rarefaction(
+    delta: Option<f64>,
+    knudsen: Option<f64>,
+    size: Option<f64>,
+) -> Result<Option<f64>> {
+    let Some(found) = delta.or(knudsen.map(of_knudsen)).or(size) else {
+        return Ok(None);
+    };
+    if found <= 0.0 || (1e-100..=1e12).contains(&found) {
+        return Ok(Some(found));
+    }
+    let (field, value) = knudsen.map_or(("delta", found), |knudsen| ("--kn", knudsen));
+    let expected = format!(
+        "a rarefaction {}of 1e-100 to 1e12, the range of the arithmetic",
+        if knudsen.is_some() {
+            "delta = (sqrt(pi)/2)/KN "
+        } else {
+            ""
+        }
+    );
+    Err(Error::invalid(field, format!("{value:e}"), expected))
 }
 
 /// How a flow goes from cell to cell: an interpolation of the shift in time, or the closure of the cells of a steady flow.

@@ -163,8 +163,7 @@ impl PlatesArgs {
         if flow.kind == Kind::Poiseuille && !boltzmann {
             self.check_forced()?;
         }
-        let delta = self.delta.or(self.kn.map(flow::rarefaction));
-        let delta = delta.or(self.si.length()?);
+        let delta = flow::rarefaction(self.delta, self.kn, self.si.length()?)?;
         let delta = delta.ok_or_else(|| {
             Error::invalid(
                 "delta",
