@@ -426,3 +426,28 @@ fn bad_input_is_refused_in_one_line() {
     let output = command::done(folder.path(), &["sum", "lines.txt", "--round", "f32"]);
     assert!(text(&output.stderr).contains("--round f32 rounds only the bits of --json"));
 }
+
+/// Axes of length 0, and shapes that no memory holds.
+#[test]
+fn sums_along_an_axis_of_nothing() {
+    let folder = folder();
+    let at = folder.path();
+    let write = |shape: &str| {
+        let array = npy("<f8", false, shape, []);
+        fs::write(at.join("nothing.npy"), array).unwrap();
+    };
+    for (shape, sums) in [("(0, 2)", "0.0\n0.0\n"), ("(2, 0)", "\n")] {
+        write(shape);
+        assert_eq!(done(at, "sum nothing.npy --axis 0"), sums);
+    }
+    for (shape, why) in [
+        ("(0, 4611686018427387904, 4)", "below 2^63"),
+        ("(4611686018427387904, 4, 0)", "below 2^63"),
+        ("(1099511627776, 0)", "an array of 1099511627776 sums"),
+    ] {
+        write(shape);
+        refused(at, "sum nothing.npy --axis -1", why);
+    }
+    fs::write(at.join("x.npz"), b"PK\x03\x04 and more").unwrap();
+    refused(at, "sum x.npz", "one array as .npy is needed");
+}

@@ -221,6 +221,12 @@ impl Numbers {
         let named_npy = path
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("npy"));
+        if bytes.get().starts_with(b"PK\x03\x04") {
+            return Err(Error::file(
+                path,
+                "an archive of arrays; one array as .npy is needed (numpy: numpy.save(FILE, archive[NAME]))",
+            ));
+        }
         let kind = if bytes.get().starts_with(b"\x93NUMPY") || named_npy {
             Kind::Array(layout(path, bytes.get())?)
         } else {
@@ -473,6 +479,12 @@ fn layout(path: &Path, bytes: &[u8]) -> Result<Layout> {
     })?;
     let offset = head.len() - rest.len();
     let there = bytes.len() - offset;
+    let sides = header.shape.iter().filter(|&&side| side > 0);
+    let product = sides.fold(1_usize, |product, &side| product.saturating_mul(side));
+    if header.shape.contains(&0) && isize::try_from(product).is_err() {
+        let needed = "the product of its other lengths must be below 2^63";
+        return Err(refuse(npy::refused_shape(&header.shape, needed)));
+    }
     let len = header
         .shape
         .iter()

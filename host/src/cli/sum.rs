@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::signed_digit::decimal::{self, Decimal};
 use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 use axis::Sums;
-use outcome::{Exact, Outcome, Quantity};
+use outcome::{Answer, Exact, Outcome, Quantity};
 
 const SUM_EXAMPLES: &str = "\
 Examples:
@@ -221,7 +221,13 @@ fn run(
         [x, ..] => sum(x, quantity, round, common.compute())?,
         [] => return Err(Failure::Usage("a file is needed".into())),
     };
-    outcome.check_text()?;
+    let array_alone = matches!(outcome.value, Exact::Rounded(_))
+        && output.is_some_and(axis::is_array)
+        && !common.json
+        && common.out.is_none();
+    if !array_alone {
+        outcome.check_text()?;
+    }
     if let (Exact::Decimal(_), Some(round)) = (&outcome.value, result.round)
         && !common.json
         && round != common.precision
@@ -232,6 +238,7 @@ fn run(
         ));
     }
     let answer = match round {
+        _ if array_alone => Answer::default(),
         Precision::F32 => outcome.answer::<f32>(quantity, |text| text.parse().ok()),
         Precision::F64 => outcome.answer::<f64>(quantity, |text| text.parse().ok()),
     };

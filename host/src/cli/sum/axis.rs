@@ -64,9 +64,12 @@ impl Sums {
 
     /// The array for a file whose name has the ending of one.
     pub(super) fn file(&self, path: &Path, round: Precision) -> Option<Vec<u8>> {
-        let ending = path.extension()?;
-        ending
-            .eq_ignore_ascii_case("npy")
-            .then(|| npy::encode(&self.shape, &self.values, round))
+        is_array(path).then(|| npy::encode(&self.shape, &self.values, round))
     }
+}
+
+/// Whether the name of a file has the ending of an array.
+pub(super) fn is_array(path: &Path) -> bool {
+    let ending = path.extension();
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("npy"))
 }

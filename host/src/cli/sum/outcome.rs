@@ -39,6 +39,7 @@ pub(super) enum Exact {
 }
 
 /// A result as it is printed.
+#[derive(Default)]
 pub(super) struct Answer {
     /// The printed text.
     pub(super) text: String,
@@ -67,15 +68,23 @@ impl Outcome {
     /// Checks that there is memory for the text of the value: it is printed, and kept twice in the report.
     pub(super) fn check_text(&self) -> Result<()> {
         const COPIES: u64 = 8;
-        let Exact::Decimal(value) = &self.value else {
-            return Ok(());
+        /// A rounded number takes up to 360 bytes in the text and in the report.
+        const ROUNDED: u64 = 48;
+        let (what, characters, remedy) = match &self.value {
+            Exact::Binary(_) => return Ok(()),
+            Exact::Decimal(value) => {
+                let digits = value.most_digits();
+                let remedy = "numbers whose exponents lie closer together need less";
+                (format!("a result of {digits} digits"), digits, remedy)
+            }
+            Exact::Rounded(sums) => {
+                let count = sums.values().len() as u64;
+                let remedy = "--output sums.npy without --json and --out writes no text";
+                (format!("a list of {count} sums"), count * ROUNDED, remedy)
+            }
         };
-        let digits = value.most_digits();
-        Ok(check_host(
-            &format!("a result of {digits} digits as text"),
-            digits.saturating_mul(COPIES),
-            "numbers whose exponents lie closer together need less",
-        )?)
+        let needed = characters.saturating_mul(COPIES);
+        Ok(check_host(&format!("{what} as text"), needed, remedy)?)
     }
 
     pub(super) fn answer<T: Float + Serialize>(

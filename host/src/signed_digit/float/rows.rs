@@ -123,7 +123,7 @@ impl ExactEngine {
         check_shape(x.len(), shape)?;
         let [rows, length] = shape;
         check_host(
-            &format!("the sums of {rows} rows"),
+            &format!("an array of {rows} sums"),
             bytes_of::<f64>(2 * rows as u64),
             "sum fewer rows at a time",
         )?;
