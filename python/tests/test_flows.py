@@ -80,6 +80,24 @@ def test_plates_by_the_collision_integral() -> None:
         rarefy.fourier(1.0, collisions="boltzmann", velocities=(12, 8))
 
 
+@pytest.mark.filterwarnings("ignore::rarefy.RarefyWarning")
+def test_a_steady_cavity_by_the_collision_integral() -> None:
+    with pytest.warns(rarefy.RarefyWarning, match="flux of gas to a wall"):
+        flow = rarefy.cavity(1.0, collisions="boltzmann", cells=4, velocities=8, backend="cpu")
+    assert flow.status == "converged"
+    assert flow.time == np.inf
+    # As `rarefy cavity --delta 1 --cells 4 --collision boltzmann --velocities 8 --steady`.
+    assert flow.drag_wall == pytest.approx(0.735991, abs=2e-6)
+    assert flow.flow == pytest.approx(0.134038, abs=2e-6)
+    again = rarefy.cavity(1.0, collisions="boltzmann", cells=4, velocities=8, dt=0.02, iterations=3, backend="cpu")
+    assert again.time == pytest.approx(0.06)
+    with pytest.raises(TypeError, match="linear belongs to collisions='model'"):
+        rarefy.cavity(1.0, collisions="boltzmann", linear=True)
+    with pytest.raises(ValueError, match="diamond"):
+        rarefy.cavity(1.0, collisions="boltzmann", cells=4, velocities=8, scheme="van-leer", backend="cpu")
+
+
+@pytest.mark.filterwarnings("ignore::rarefy.RarefyWarning")
 def test_a_cavity_by_the_collision_integral() -> None:
     flow = rarefy.cavity(1.0, collisions="boltzmann", cells=5, velocities=8, time=0.2, backend="cpu")
     assert flow.time == pytest.approx(0.2)

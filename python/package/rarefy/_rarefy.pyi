@@ -209,6 +209,8 @@ class Steady:
     @staticmethod
     def of_problem(problem: Problem, polar: tuple[int, int] | None, linear: bool, given: _Options) -> Steady: ...
     @staticmethod
+    def by_integral(problem: Problem, velocities: tuple[int, float], operator: _Options, given: _Options) -> Steady: ...
+    @staticmethod
     def plates(
         delta: float,
         drive: str,

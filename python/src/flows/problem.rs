@@ -129,10 +129,11 @@ impl PyProblem {
     ) -> PyResult<Self> {
         let cavity = Cavity::with_axes(delta, cells, axes(velocities)?).map_err(raise)?;
         let cavity: Cavity = with_given(&cavity, given)?;
+        let flux = cavity.axes.first().and_then(Axis::wall_flux_warning);
         Ok(Self {
             problem: cavity.problem().map_err(raise)?,
             mach: None,
-            warnings: cavity.ray_warning().into_iter().collect(),
+            warnings: cavity.ray_warning().into_iter().chain(flux).collect(),
             cavity: Some(cavity),
         })
     }

@@ -10,6 +10,7 @@ use rarefy::bgk::steady::{Exchange, Nodes, Solution, SteadyConfig, SteadyProblem
 use rarefy::bgk::{Axis, Cavity, Gas, Mach, Space, VelocitySpace};
 
 use super::problem::PyProblem;
+use super::transient::by_integral;
 use super::{cavity_results, fields, molecules, profile};
 use crate::arrays::{array, columns};
 use crate::config::{to_python, with_given};
@@ -124,6 +125,21 @@ impl PySteady {
             case.nodes = Nodes::polar(angles, speeds).map_err(raise)?;
         }
         Self::of(py, case, &config, Some(problem))
+    }
+
+    /// The steady flow of a problem by the collision integral, on the cube of `velocities[0]` nodes along each axis up to `velocities[1]`.
+    #[staticmethod]
+    fn by_integral(
+        py: Python<'_>,
+        problem: &PyProblem,
+        velocities: (usize, f64),
+        operator: &Bound<'_, PyDict>,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let config: SteadyConfig = with_given(&SteadyConfig::default(), given)?;
+        // No step in time is taken.
+        let flow = by_integral(&problem.problem, velocities, Some(1.0), operator)?;
+        Self::of(py, flow.steady().map_err(raise)?, &config, Some(problem))
     }
 
     /// Gas between plates.

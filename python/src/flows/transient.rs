@@ -100,7 +100,7 @@ fn small_problem() -> PyResult<Problem> {
 }
 
 /// The flow of a problem by the collision integral. Its step is half of the longest one for penalised steps, unless it is given.
-fn by_integral(
+pub(super) fn by_integral(
     problem: &Problem,
     box_: (usize, f64),
     dt: Option<f64>,
@@ -183,7 +183,7 @@ impl PySimulation {
             shape,
             mach: None,
             cavity: problem.cavity.clone(),
-            warnings: Vec::new(),
+            warnings: problem.warnings.clone(),
         })
     }
 
