@@ -126,13 +126,18 @@ impl Report {
         }
         match self.files.write_now(path, bytes) {
             Ok(()) => {
-                let name = path.display().to_string();
-                if !self.listed.contains(&name) {
-                    self.listed.push(name);
-                }
+                self.lists(path);
                 Ok(())
             }
             Err(error) => self.note_unwritten(error),
+        }
+    }
+
+    /// Lists a file among the results.
+    pub(super) fn lists(&mut self, path: &Path) {
+        let name = path.display().to_string();
+        if !self.listed.contains(&name) {
+            self.listed.push(name);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Fields and distributions of a run in time, saved on the way.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::case::{Flow, Run};
@@ -22,6 +23,8 @@ pub(super) struct Series {
     places: Vec<usize>,
     units: Option<Units>,
     dt: f64,
+    /// The steps of saved fields.
+    steps: BTreeSet<u64>,
     /// The step of the last save.
     saved: Option<u64>,
 }
@@ -42,6 +45,11 @@ impl Series {
             None => Vec::new(),
         };
         report.make_folder(&folder)?;
+        // The files of a run that goes on are its own; others may have stayed from another run.
+        let steps = match run.step() {
+            0 => BTreeSet::new(),
+            now => earlier(&folder, now, report),
+        };
         if !places.is_empty() {
             let velocity = run.velocities()?;
             for (name, axis) in ["vx", "vy", "vz"].iter().zip(velocity.axes()) {
@@ -56,6 +64,7 @@ impl Series {
             places,
             units: flow.si().units()?,
             dt: options.dt.unwrap_or(f64::NAN),
+            steps,
             saved: None,
         }))
     }
@@ -86,10 +95,7 @@ impl Series {
         if self.every.is_some() {
             let moments = run.moments()?;
             let image = fields::image(&run.space(), &moments, self.units.as_ref());
-            report.write_now(
-                &folder.join(format!("fields-{step:08}.vti")),
-                &image.encode(),
-            )?;
+            report.write_now(&folder.join(fields_of(step)), &image.encode())?;
             self.collect(&folder, step, report)?;
         }
         if !self.places.is_empty() {
@@ -102,29 +108,42 @@ impl Series {
         Ok(())
     }
 
-    /// Lists the fields up to a step with their times. A run that was resumed finds those from before.
-    fn collect(&self, folder: &Path, last: u64, report: &mut Report) -> Result<()> {
+    /// Lists the fields with their times.
+    fn collect(&mut self, folder: &Path, step: u64, report: &mut Report) -> Result<()> {
+        self.steps.insert(step);
         let time = self.units.as_ref().map_or(1.0, |units| units.time_s) * self.dt;
-        let mut steps: Vec<u64> = std::fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| {
-                let name = entry.ok()?.file_name();
-                let step = name
-                    .to_str()?
-                    .strip_prefix("fields-")?
-                    .strip_suffix(".vti")?;
-                step.parse().ok().filter(|step| *step <= last)
-            })
-            .collect();
-        steps.sort_unstable();
-        let members = steps.iter().map(|step| {
-            let file = format!("{SERIES}/fields-{step:08}.vti");
+        let members = self.steps.iter().map(|step| {
+            let file = format!("{SERIES}/{}", fields_of(*step));
             (*step as f64 * time, file)
         });
         let beside = folder.with_file_name(COLLECTION);
         report.write_now(&beside, &vti::collection(members))
     }
+}
+
+/// The file of the fields of a step.
+fn fields_of(step: u64) -> String {
+    format!("fields-{step:08}.vti")
+}
+
+/// The steps up to `now` whose fields a folder has. Its fields and distributions are listed as results.
+fn earlier(folder: &Path, now: u64, report: &mut Report) -> BTreeSet<u64> {
+    let mut steps = BTreeSet::new();
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = files.map(|file| file.file_name()).collect();
+    names.sort();
+    for name in names.iter().filter_map(|name| name.to_str()) {
+        let step = |start: &str, end: &str| -> Option<u64> {
+            let digits = name.strip_prefix(start)?.strip_suffix(end)?;
+            digits.parse().ok()
+        };
+        let fields = step("fields-", ".vti");
+        if fields.or_else(|| step("f-", ".npy")).is_some() {
+            report.lists(&folder.join(name));
+        }
+        steps.extend(fields.filter(|step| *step <= now));
+    }
+    steps
 }
 
 /// Shape of a distribution: nodes along v_x, v_y and v_z, or two functions in the place of velocities that are integrated out.
