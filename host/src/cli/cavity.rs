@@ -49,7 +49,9 @@ impl Flow for CavityArgs {
         if self.collisions.is_boltzmann() {
             return self.flow_config()?.validate();
         }
-        self.config()?.validate()
+        let config = self.config()?;
+        config.validate()?;
+        config.check_room()
     }
 
     fn begin(&self) -> Result<Solver> {

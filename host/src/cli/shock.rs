@@ -85,7 +85,9 @@ impl Flow for ShockArgs {
         if self.collisions.is_boltzmann() {
             return self.wave().line()?.0.validate();
         }
-        self.config()?.validate()
+        let config = self.config()?;
+        config.validate()?;
+        config.check_room()
     }
 
     fn begin(&self) -> Result<Solver> {

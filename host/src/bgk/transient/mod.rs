@@ -30,7 +30,7 @@ pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
 use self::symmetry::{Reduced, SymmetryReduction};
 use super::{Moments, Problem, State};
-use crate::compute::{Backend, Compute, Pooled, Resolved, engine_of, steps_between};
+use crate::compute::{Backend, Compute, Pooled, Precision, Resolved, engine_of, steps_between};
 use crate::distributed::{Alone, Team, Transport};
 use crate::error::{Error, Result};
 
@@ -79,6 +79,22 @@ impl SimulationConfig {
             relaxed: true,
             symmetry_reduction: true,
             compute: Compute::default(),
+        }
+    }
+
+    /// Checks that main memory has room for the populations where the CPU computes. A GPU checks its own memory in [`Simulation::new`].
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) with what is needed and what there is; a backend that is not there.
+    pub fn check_room(&self) -> Result<()> {
+        if !matches!(self.compute.resolve()?, Resolved::Cpu) {
+            return Ok(());
+        }
+        let reduced = SymmetryReduction::of(&self.problem).filter(|_| self.symmetry_reduction);
+        let problem = reduced.as_ref().map_or(&self.problem, |of| &of.1);
+        match self.compute.precision {
+            Precision::F32 => cpu::check_room::<f32>(problem, 0),
+            Precision::F64 => cpu::check_room::<f64>(problem, 0),
         }
     }
 

@@ -52,21 +52,28 @@ pub(super) struct CpuEngine<T> {
     ends: Option<Ends>,
 }
 
+/// Refuses a problem whose populations, with as many bytes as `further`, main memory has no room for.
+pub(super) fn check_room<T: Real>(problem: &Problem, further: u64) -> Result<()> {
+    let (nodes, cells) = (problem.velocity.nodes(), problem.space.cells());
+    let populations = (nodes as u64).saturating_mul(cells as u64);
+    let needed = bytes_of::<T>(populations)
+        // The populations of the initial state are made in f64.
+        .saturating_add(bytes_of::<f64>(populations))
+        .saturating_add(further);
+    Ok(check_host(
+        &format!("a phase space of {nodes} x {cells} cells"),
+        needed,
+        "use fewer cells in space or velocity, a reduced velocity space, or f32",
+    )?)
+}
+
 impl<T: Real> CpuEngine<T> {
     pub(super) fn new(name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
+        check_room::<T>(&problem, 0)?;
         let layout = Layout::<T>::new(problem, plan);
-        let (nodes, cells) = (layout.nodes.len(), layout.cells());
-        let needed = bytes_of::<T>((nodes * cells) as u64)
-            .saturating_add(bytes_of::<f64>(
-                (cells * layout.sums * layout.chunks()) as u64,
-            ))
-            // The populations of the initial state are made in f64.
-            .saturating_add(bytes_of::<f64>((nodes * cells) as u64));
-        check_host(
-            &format!("a phase space of {nodes} x {cells} cells"),
-            needed,
-            "use fewer cells in space or velocity, a reduced velocity space, or f32",
-        )?;
+        let cells = layout.cells();
+        let sums = bytes_of::<f64>((cells * layout.sums * layout.chunks()) as u64);
+        check_room::<T>(&layout.problem, sums)?;
         let f = initial_populations(&layout.problem)?;
         let faces = face::prepare(&layout)?;
         let mut engine = Self {
