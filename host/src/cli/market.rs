@@ -29,6 +29,7 @@ pub(super) fn read_histogram(path: &Path) -> Result<Histogram> {
     let bytes = std::fs::read(path).map_err(|e| Error::file(path, reason(&e)))?;
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
+        .flexible(true)
         .comment(Some(b'#'))
         .from_reader(&bytes[..]);
     let header = reader.headers().map_err(|e| refuse(e.to_string()))?;
@@ -42,6 +43,12 @@ pub(super) fn read_histogram(path: &Path) -> Result<Histogram> {
     for record in reader.records() {
         let record = record.map_err(|e| refuse(e.to_string()))?;
         let line = record.position().map_or(0, csv::Position::line);
+        if record.len() != 3 {
+            let count = record.len();
+            return Err(refuse(format!(
+                "line {line} has {count} values; expected 3: x_lo,x_hi,share"
+            )));
+        }
         let mut row = [0.0; 3];
         for (slot, text) in row.iter_mut().zip(record.iter()) {
             *slot = text
