@@ -359,6 +359,10 @@ fn a_case_that_cannot_be_is_refused_before_any_runs() {
             "cavity --delta 1,1e13 --steady --backend cpu",
             "delta = 10000000000000",
         ),
+        (
+            "shock --mach 1.5,90 --cells 2000 --backend cpu --steps 1",
+            "of main memory",
+        ),
     ] {
         refused(at, &words(line), why);
     }
@@ -434,6 +438,46 @@ fn an_interrupted_sweep_says_how_it_goes_on() {
     let steps = stderr.split("after ").nth(1).unwrap();
     let steps: u64 = steps.split(' ').next().unwrap().parse().unwrap();
     done(folder.path(), &words(&format!("{line} {}", steps + 1)));
+}
+
+/// A resumed run lists the fields of its earlier part. Those of another run are in no collection.
+#[test]
+fn fields_of_one_run_make_a_collection() {
+    let folder = folder();
+    let at = folder.path();
+    let case = "cavity --cells 6 --velocities 8x8 --reduced --backend cpu --quiet";
+    done(
+        at,
+        &words(&format!(
+            "{case} --steps 12 --save-every 4 --checkpoint-every 12 --out run"
+        )),
+    );
+    done(
+        at,
+        &words("cavity --resume run/checkpoint.rarefy --steps 20 --quiet"),
+    );
+    let series = |record: &Value| {
+        let files = record["files"].as_array().unwrap();
+        let names = files.iter().map(|file| file.as_str().unwrap().to_owned());
+        names.filter(|name| name.contains("series")).count()
+    };
+    assert_eq!(series(&record(&at.join("run"))), 6);
+    // A file that no record names.
+    fs::copy(
+        at.join("run/series/fields-00000004.vti"),
+        at.join("run/series/fields-00000001.vti"),
+    )
+    .unwrap();
+    done(
+        at,
+        &words(&format!(
+            "{case} --steps 4 --save-every 2 --out run --overwrite"
+        )),
+    );
+    let collection = fs::read_to_string(at.join("run/fields.pvd")).unwrap();
+    assert_eq!(collection.matches("<DataSet").count(), 3, "{collection}");
+    let files = fs::read_dir(at.join("run/series")).unwrap().count();
+    assert_eq!(files, 4, "the other file is left alone");
 }
 
 /// A sweep goes on with the cases of its own parameters alone.
