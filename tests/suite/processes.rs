@@ -127,6 +127,24 @@ fn launched(at: &Path, lines: &[&str]) -> Vec<Output> {
     children.into_iter().map(ended).collect()
 }
 
+/// A flow by the collision integral on the CPU, whose processes a launcher starts.
+#[test]
+fn the_collision_integral_has_the_bits_of_one_process() {
+    let folder = folder();
+    let at = folder.path();
+    let line = "shock --mach 1.5 --collision boltzmann --method fast --cells 24 --velocities 10 --steps 6 --backend cpu --quiet";
+    done(at, &words(&format!("{line} --out whole")));
+    let begun = line.replace("--steps 6", "--steps 4 --checkpoint-every 2 --out run");
+    let on = "shock --resume run/checkpoint.rarefy --steps 6 --quiet";
+    for (lines, number) in [(begun.as_str(), 3), (on, 2)] {
+        for output in launched(at, &vec![lines; number]) {
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            assert_eq!(errors(&output), [""; 0]);
+        }
+    }
+    assert!(results(&at.join("run")) == results(&at.join("whole")));
+}
+
 #[test]
 fn bad_input_ends_all_processes_with_one_line() {
     let folder = folder();

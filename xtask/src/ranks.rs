@@ -10,21 +10,33 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace::{QUICK_BUILD, cargo, run, target_dir};
 
-/// Cases that run on one rank and on several.
-const CASES: [(&str, &str); 3] = [
+/// Cases that run on one rank and on several: command, options, steps.
+const CASES: [(&str, &str, u32); 5] = [
+    ("shock", "--mach 2 --cells 64 --velocities 20x12x12", 30),
     (
         "shock",
-        "--mach 2 --cells 64 --velocities 20x12x12 --steps 30",
-    ),
-    (
-        "shock",
-        "--mach 2 --cells 64 --velocities 28 --reduced --steps 60 --scheme upwind --precision f32",
+        "--mach 2 --cells 64 --velocities 28 --reduced --scheme upwind --precision f32",
+        60,
     ),
     (
         "cavity",
-        "--kn 0.5 --cells 20 --velocities 12 --reduced --steps 20",
+        "--kn 0.5 --cells 20 --velocities 12 --reduced",
+        20,
+    ),
+    (
+        "shock",
+        "--mach 1.5 --collision boltzmann --method fast --cells 24 --velocities 10",
+        6,
+    ),
+    (
+        "cavity",
+        "--kn 0.5 --collision boltzmann --method fast --cells 16 --velocities 6 --precision f32",
+        6,
     ),
 ];
+
+/// The cases whose checkpoints are resumed.
+const RESUMED: [usize; 3] = [0, 3, 4];
 
 /// Whether this computer has Open MPI, which may run more ranks than there are cores.
 pub(crate) fn are_possible() -> bool {
@@ -64,10 +76,12 @@ struct Ranks {
 
 impl Ranks {
     fn check(&self) -> Result<()> {
-        for (case, (command, options)) in CASES.into_iter().enumerate() {
-            self.compare(case, command, options)?;
+        for case in 0..CASES.len() {
+            self.compare(case)?;
         }
-        self.resume()?;
+        for case in RESUMED {
+            self.resume(case)?;
+        }
         self.refuse()
     }
 
@@ -91,9 +105,12 @@ impl Ranks {
     }
 
     /// Arrays and history on two and four ranks are those of one, to the bit.
-    fn compare(&self, case: usize, command: &str, options: &str) -> Result<()> {
+    fn compare(&self, case: usize) -> Result<()> {
+        let (command, options, steps) = CASES[case];
         let line = |ranks: usize| {
-            format!("{command} {options} --backend cpu --quiet --out {case}-{ranks}")
+            format!(
+                "{command} {options} --steps {steps} --backend cpu --quiet --out {case}-{ranks}"
+            )
         };
         let mut alone = Command::new(&self.program);
         alone.args(line(1).split_whitespace());
@@ -109,17 +126,20 @@ impl Ranks {
         Ok(())
     }
 
-    /// A checkpoint of four ranks goes on on one, two and four, to the bits of the first case.
-    fn resume(&self) -> Result<()> {
-        let (command, options) = CASES[0];
-        let options = options.replace("--steps 30", "--steps 10 --checkpoint-every 5");
-        let line = format!("{command} {options} --backend cpu --quiet --out kept");
-        self.done(4, &line)?;
-        let kept = self.folder.join("kept");
-        let saved: Vec<_> = fs::read_dir(&kept)?.collect::<io::Result<_>>()?;
-        let expected = results(&self.folder.join("0-1"))?;
+    /// A checkpoint of four ranks goes on on one, two and four, to the bits of one rank.
+    fn resume(&self, case: usize) -> Result<()> {
+        let (command, options, steps) = CASES[case];
+        let begun = format!("--steps {} --checkpoint-every {}", steps / 3, steps / 6);
+        let kept = format!("{case}-kept");
+        self.done(
+            4,
+            &format!("{command} {options} {begun} --backend cpu --quiet --out {kept}"),
+        )?;
+        let saved: Vec<_> = fs::read_dir(self.folder.join(kept))?.collect::<io::Result<_>>()?;
+        let expected = results(&self.folder.join(format!("{case}-1")))?;
         for ranks in [1, 2, 4] {
-            let folder = self.folder.join(format!("resumed-{ranks}"));
+            let name = format!("{case}-resumed-{ranks}");
+            let folder = self.folder.join(&name);
             fs::create_dir(&folder)?;
             for file in &saved {
                 let name = file.file_name();
@@ -128,7 +148,7 @@ impl Ranks {
                 }
             }
             let line =
-                format!("{command} --resume resumed-{ranks}/checkpoint.rarefy --steps 30 --quiet");
+                format!("{command} --resume {name}/checkpoint.rarefy --steps {steps} --quiet");
             self.done(ranks, &line)?;
             same(&results(&folder)?, &expected)
                 .with_context(|| format!("{command} resumed on {ranks} ranks"))?;
@@ -159,6 +179,20 @@ impl Ranks {
                     "cavity --kn 1 --cells 5 --steps 1 --backend cpu --out no"
                 )],
                 "2 for 5 cells along y",
+            ),
+            (
+                vec![format!(
+                    "cavity --kn 1 --collision boltzmann --cells 6 --velocities 8 --steps 1 --backend cpu --out no"
+                )],
+                "2 for 6 cells along y",
+            ),
+            (
+                vec!["cavity --kn 1 --collision boltzmann --steady --out no".to_owned()],
+                "a steady flow runs on one rank",
+            ),
+            (
+                vec!["couette --kn 1 --collision boltzmann --out no".to_owned()],
+                "this command runs on one rank",
             ),
             (
                 vec!["relax --backend cpu".to_owned()],

@@ -166,20 +166,29 @@ impl<M: Machine, T: Real + Default> Messages<M, T> {
         let mut words = vec![T::ZERO; self.sent_words()];
         machine.read(&self.sent[self.next], &mut words)?;
         let (low, high) = words.split_at(self.to[0] as usize);
-        let out = [low, high].map(|words| {
-            let mut bytes = Vec::new();
-            put(&mut bytes, words.iter().copied());
-            bytes
-        });
-        let out = [out[0].as_slice(), out[1].as_slice()];
-        let mut into = self
-            .from
-            .map(|words| vec![0; words as usize * size_of::<T>()]);
-        let [low, high] = &mut into;
-        transport.swap(neighbours, out, [low, high])?;
-        let [low, high] = into;
-        let mut words: Vec<T> = values(&low)?;
-        words.extend(values::<T>(&high)?);
+        let from = self.from.map(|words| words as usize);
+        let words = swap_values(transport, neighbours, [low, high], from)?;
         Ok(machine.write(&mut self.received, &words)?)
     }
+}
+
+/// Sends numbers to both neighbours, and returns so many from each, those of the low one first.
+pub(crate) fn swap_values<T: Real>(
+    transport: &dyn Transport,
+    neighbours: Neighbours,
+    out: [&[T]; 2],
+    from: [usize; 2],
+) -> Result<Vec<T>> {
+    let out = out.map(|numbers| {
+        let mut bytes = Vec::new();
+        put(&mut bytes, numbers.iter().copied());
+        bytes
+    });
+    let mut into = from.map(|numbers| vec![0; numbers * size_of::<T>()]);
+    let [low, high] = &mut into;
+    transport.swap(neighbours, [&out[0], &out[1]], [low, high])?;
+    let [low, high] = into;
+    let mut numbers: Vec<T> = values(&low)?;
+    numbers.extend(values::<T>(&high)?);
+    Ok(numbers)
 }

@@ -1,7 +1,7 @@
 //! One computation on several ranks: processes or threads, each of which owns a part of space.
 //!
 //! A [`Part`] is the cells of a rank, and the ghosts that it keeps of its neighbours' cells. A [`Transport`] carries bytes between ranks. Flows in time
-//! run over ranks by [`Simulation::over`](crate::bgk::Simulation::over). Populations are those of one rank, to the bit; on GPUs those of large planes to
+//! run over ranks by [`Simulation::over`](crate::bgk::Simulation::over) and [`Flow::over`](crate::bgk::boltzmann::Flow::over). Populations are those of one rank, to the bit; on GPUs those of large planes to
 //! roundoff.
 //!
 //! ```
@@ -37,6 +37,7 @@
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 
+mod machines;
 mod meeting;
 mod messages;
 #[cfg(feature = "mpi")]
@@ -49,7 +50,8 @@ mod threads;
 mod watch;
 mod wire;
 
-pub(crate) use messages::Messages;
+pub(crate) use machines::{machines, no_reference};
+pub(crate) use messages::{Messages, swap_values};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use part::Part;

@@ -147,13 +147,12 @@ impl Transport for Threads {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn on_all<R: Send>(ranks: usize, work: impl Fn(Threads) -> R + Sync) -> Vec<R> {
+impl Threads {
+    /// The results of all ranks, in their order.
+    pub(crate) fn on_all<R: Send>(ranks: usize, work: impl Fn(Self) -> R + Sync) -> Vec<R> {
         std::thread::scope(|scope| {
             let work = &work;
-            let threads: Vec<_> = Threads::all(ranks)
+            let threads: Vec<_> = Self::all(ranks)
                 .into_iter()
                 .map(|rank| scope.spawn(move || work(rank)))
                 .collect();
@@ -163,10 +162,15 @@ mod tests {
                 .collect()
         })
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn neighbours_swap_even_if_one_rank_is_both() {
-        let found = on_all(2, |rank| {
+        let found = Threads::on_all(2, |rank| {
             let (own, other) = (rank.rank() as u8, 1 - rank.rank());
             let (mut low, mut high) = ([9], [9]);
             let (to_low, to_high) = ([own * 10], [own * 10 + 1]);
@@ -180,18 +184,18 @@ mod tests {
 
     #[test]
     fn ranks_gather_agree_and_notice_an_end() {
-        for all in on_all(3, |rank| rank.gather(&[rank.rank() as u8; 2]).unwrap()) {
+        for all in Threads::on_all(3, |rank| rank.gather(&[rank.rank() as u8; 2]).unwrap()) {
             assert_eq!(all, [[0, 0], [1, 1], [2, 2]]);
         }
-        for yes in on_all(3, |rank| rank.agree(rank.rank() != 1).unwrap()) {
+        for yes in Threads::on_all(3, |rank| rank.agree(rank.rank() != 1).unwrap()) {
             assert!(!yes);
         }
         assert!(
-            on_all(3, |rank| rank.agree(true).unwrap())
+            Threads::on_all(3, |rank| rank.agree(true).unwrap())
                 .into_iter()
                 .all(|yes| yes)
         );
-        let ends = on_all(2, |rank| {
+        let ends = Threads::on_all(2, |rank| {
             if rank.rank() == 0 {
                 return None;
             }
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_message_of_another_length_is_an_error() {
-        let errors = on_all(2, |rank| {
+        let errors = Threads::on_all(2, |rank| {
             let out = vec![0; 3 + rank.rank()];
             let mut into = vec![0; 3];
             let side = rank.rank();

@@ -1,5 +1,7 @@
 //! Operations of a backend on a flow, and the passes of its streaming.
 
+use std::ops::Range;
+
 use rarefy_kernels::boltzmann::{Lines, end, write};
 
 use super::config::{FlowConfig, Stepping, maxwellian};
@@ -13,7 +15,9 @@ pub(super) trait Engine: Send {
     fn describe(&self) -> String;
     /// Takes so many time steps.
     fn advance(&mut self, steps: u64) -> Result<()>;
-    /// The distributions, `[cell][ix][iy][iz]`.
+    /// The values of its cells among those of all.
+    fn own(&self) -> Range<usize>;
+    /// The distributions of its cells, `[cell][ix][iy][iz]`.
     fn distributions(&mut self) -> Result<Vec<f64>>;
     /// Replaces them.
     fn restore(&mut self, f: &[f64]) -> Result<()>;

@@ -244,6 +244,9 @@ impl<M: Machine + 'static, T: Real> Engine for MachineFlow<M, T> {
         }
         Ok(())
     }
+    fn own(&self) -> Range<usize> {
+        self.own.clone()
+    }
     fn distributions(&mut self) -> Result<Vec<f64>> {
         let mut f = vec![0.0; self.own.len()];
         self.collisions.machine().read(&self.f, &mut f)?;
@@ -251,6 +254,6 @@ impl<M: Machine + 'static, T: Real> Engine for MachineFlow<M, T> {
     }
     fn restore(&mut self, f: &[f64]) -> Result<()> {
         let machine = self.collisions.machine().clone();
-        Ok(machine.write(&mut self.f, &f[self.own.clone()])?)
+        Ok(machine.write(&mut self.f, f)?)
     }
 }

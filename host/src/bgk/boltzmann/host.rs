@@ -1,10 +1,13 @@
 //! The flow on the host: streaming by all cores, collisions by the CPU's or the reference operator.
 
+use std::ops::Range;
+
 use rarefy_kernels::collision::PENALTY;
 use rayon::prelude::*;
 
 use super::config::{FlowConfig, Stepping};
 use super::engine::{Engine, Pass, passes, stages};
+use super::ranks::Cut;
 use crate::collision::{
     CellStage, CollisionOperator, Evaluation, VelocityGrid, discrete_maxwellian,
 };
@@ -20,32 +23,45 @@ pub(super) struct HostFlow {
     stepping: Stepping,
     step: f64,
     passes: Vec<Pass>,
+    cut: Option<Cut>,
     f: Vec<f64>,
     streamed: Vec<f64>,
 }
 
 impl HostFlow {
-    pub(super) fn new(config: &FlowConfig) -> Result<Self> {
+    /// Of the whole flow, or of the part of a rank.
+    pub(super) fn new(whole: &FlowConfig, cut: Option<Cut>) -> Result<Self> {
+        let part = cut.as_ref().map(|cut| cut.local(whole));
+        let config = part.as_ref().unwrap_or(whole);
         Ok(Self {
             operator: CollisionOperator::new(config.operator.clone())?,
             grid: config.operator.grid,
             stepping: config.stepping,
             step: config.dt,
-            passes: passes(config)?,
-            f: config.initial.clone(),
+            passes: match &cut {
+                Some(cut) => cut.passes(config)?,
+                None => passes(config)?,
+            },
+            cut,
             streamed: vec![0.0; config.initial.len()],
+            f: match part {
+                Some(part) => part.initial,
+                None => whole.initial.clone(),
+            },
         })
     }
 
     /// Shift by shift; the result is in `streamed`.
-    fn stream(&mut self) {
+    fn stream(&mut self) -> Result<()> {
         for (direction, pass) in self.passes.iter().enumerate() {
             if direction > 0 {
                 std::mem::swap(&mut self.f, &mut self.streamed);
             }
+            let ghosts = Cut::ghosts(self.cut.as_ref(), direction, &self.f)?;
             let densities = pass.densities(&self.f);
-            pass.stream(&self.f, &densities, &mut self.streamed);
+            pass.stream([&self.f, &ghosts], &densities, &mut self.streamed);
         }
+        Ok(())
     }
 
     /// Heun's method in the form that keeps f >= 0: `f = (f0 + E(E(f0))) / 2`, E being Euler's step.
@@ -81,9 +97,10 @@ impl HostFlow {
         let (mut explicit, mut betas) = (vec![0.0; self.f.len()], vec![0.0; cells]);
         let mut now = self.f.clone();
         for stage in stages(self.step) {
-            for pass in &self.passes {
+            for (direction, pass) in self.passes.iter().enumerate() {
+                let ghosts = Cut::ghosts(self.cut.as_ref(), direction, &now)?;
                 let densities = pass.densities(&now);
-                pass.stream(&now, &densities, &mut self.streamed);
+                pass.stream([&now, &ghosts], &densities, &mut self.streamed);
             }
             for first in (0..cells).step_by(TOGETHER) {
                 let count = TOGETHER.min(cells - first);
@@ -171,13 +188,19 @@ impl Engine for HostFlow {
         for _ in 0..steps {
             match self.stepping {
                 Stepping::Split => {
-                    self.stream();
+                    self.stream()?;
                     self.collide()?;
                 }
                 Stepping::Penalised => self.penalised()?,
             }
         }
         Ok(())
+    }
+    fn own(&self) -> Range<usize> {
+        match &self.cut {
+            Some(cut) => cut.own(),
+            None => 0..self.f.len(),
+        }
     }
     fn distributions(&mut self) -> Result<Vec<f64>> {
         Ok(self.f.clone())

@@ -28,6 +28,8 @@
 //! **Velocities** lie on the cubic grid of the collision integral, whose box moves with its centre along x: the integral depends on differences of velocities
 //! only. Sums over half of the axis, as walls have them, are midpoint sums: the fluxes of a wall are off by up to `dv^2/12` of themselves, 2% at dv = 0.5, where collisions do not smooth f.
 //!
+//! **Ranks** share space ([`Flow::over`]). Collisions of a cell need no other cell, so neighbours exchange the distributions of a few cells before each pass of streaming. The bits are those of one rank.
+//!
 //! **Ends of shock waves.** The discrete integral does not vanish at a Maxwellian but at a state near it, except where it is balanced. [`ShockWave`] finds these states, and the downstream one
 //! whose fluxes of mass, momentum and energy are those of the upstream one to roundoff. So the wave is at rest, and its fluxes are flat.
 
@@ -54,7 +56,7 @@ use ranks::Cut;
 pub use shock::{ShockStart, ShockWave};
 
 use crate::compute::{Resolved, engine_of};
-use crate::distributed::Team;
+use crate::distributed::{Team, Transport, machines, no_reference};
 use crate::error::Result;
 
 /// The right-hand side of the kinetic equation.
@@ -69,25 +71,32 @@ pub enum Collisions {
     Boltzmann,
 }
 
-/// The engine that a configuration asks for: one machine, or a rank for each of several devices.
-fn engine(config: &FlowConfig) -> Result<Box<dyn Engine>> {
-    let mut machines = config.operator.compute.resolve_all()?;
+/// The engine that a configuration asks for: one machine or a rank for each of several devices, or the engine of this rank.
+fn engine(
+    config: &FlowConfig,
+    cut: Option<Cut>,
+    transport: &dyn Transport,
+) -> Result<Box<dyn Engine>> {
+    let mut machines = machines(&config.operator.compute, transport)?;
     if machines.len() > 1 {
         let team = Team::new(machines, |machine, transport| {
-            on(machine, config, Some(Cut::new(config, transport)?))
+            on(machine, config, Cut::new(config, transport)?)
         });
         return Ok(Box::new(team?));
     }
-    on(machines.remove(0), config, None)
+    on(machines.remove(0), config, cut)
 }
 
-/// The engine on a machine: of the whole flow, or of a rank's part. The host's cores are one machine, which has no part.
+/// The engine on a machine: of the whole flow, or of a rank's part.
 fn on(machine: Resolved, config: &FlowConfig, cut: Option<Cut>) -> Result<Box<dyn Engine>> {
     let name = machine.describe();
     engine_of! {
         machine, config.operator.compute.precision;
-        reference => Ok(Box::new(HostFlow::new(config)?)),
-        cpu<T> => Ok(Box::new(HostFlow::new(config)?)),
+        reference => match cut {
+            None => Ok(Box::new(HostFlow::new(config, None)?)),
+            Some(_) => Err(no_reference()),
+        },
+        cpu<T> => Ok(Box::new(HostFlow::new(config, cut)?)),
         kernels<T>(machine) => Ok(Box::new(MachineFlow::<_, T>::new(machine, name, config, cut)?)),
     }
 }

@@ -11,7 +11,7 @@ use rarefy_kernels::boltzmann::{copy_values, end};
 use super::config::FlowConfig;
 use super::engine::{Engine, Pass, passes};
 use crate::bgk::{Boundary, Courant, Scheme};
-use crate::distributed::{Messages, Part, Team, Transport};
+use crate::distributed::{Messages, Part, Team, Transport, put, swap_values, values};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
 
@@ -19,15 +19,21 @@ use crate::machine::{Grid, Machine};
 const THREADS: u32 = 256;
 
 /// The part of a rank, and its connection with the others.
+#[derive(Clone)]
 pub(super) struct Cut {
     part: Part,
     transport: Arc<dyn Transport>,
-    /// Values of all cells at a place along the direction of the cut.
+    /// Cells at a place along the direction of the cut, and values of all of them.
+    beside: usize,
     place: usize,
 }
 
 impl Cut {
-    pub(super) fn new(config: &FlowConfig, transport: Arc<dyn Transport>) -> Result<Self> {
+    /// The part of this rank; none where it has all.
+    pub(super) fn new(config: &FlowConfig, transport: Arc<dyn Transport>) -> Result<Option<Self>> {
+        if transport.ranks() == 1 {
+            return Ok(None);
+        }
         let space = &config.space;
         let direction = space.dimensions() - 1;
         let fastest = config.velocity_space()?.axes()[direction].fastest();
@@ -37,11 +43,23 @@ impl Cut {
         let all = [space.nx(), space.ny()][direction];
         let ranks = [transport.rank(), transport.ranks()];
         let beside = if direction == 0 { 1 } else { space.nx() };
-        Ok(Self {
+        Ok(Some(Self {
             part: Part::new(direction, all, ranks, farthest + 1 + slope, periodic)?,
             transport,
+            beside,
             place: beside * config.operator.grid.cells(),
-        })
+        }))
+    }
+
+    /// Ranks of all.
+    pub(super) fn ranks(&self) -> usize {
+        self.transport.ranks()
+    }
+
+    /// The rank's own cells among all, `[iy][ix]`.
+    pub(super) fn cells(&self) -> Range<usize> {
+        let Range { start, end } = self.part.own;
+        start * self.beside..end * self.beside
     }
 
     /// The rank's own values among those of all cells.
@@ -76,6 +94,31 @@ impl Cut {
             lines.high = end::CUT;
         }
         Ok(passes)
+    }
+
+    /// The ghosts of a rank whose cells are in the memory of the host, as [`Lines::ghost`](rarefy_kernels::boltzmann::Lines::ghost) has them. A pass along another direction, and the whole, need none.
+    pub(super) fn ghosts(cut: Option<&Self>, direction: usize, from: &[f64]) -> Result<Vec<f64>> {
+        let Some(cut) = cut.filter(|cut| cut.part.direction == direction) else {
+            return Ok(Vec::new());
+        };
+        let count = cut.depth() * cut.place;
+        let neighbours = cut.part.neighbours;
+        let own = [&from[..count], &from[from.len() - count..]];
+        let out = [0, 1].map(|side| match neighbours[side] {
+            Some(_) => own[side],
+            None => &[],
+        });
+        swap_values(&*cut.transport, neighbours, out, out.map(<[f64]>::len))
+    }
+
+    /// The numbers of all ranks, one after the other.
+    pub(super) fn gather(&self, own: &[f64]) -> Result<Vec<f64>> {
+        let mut bytes = Vec::new();
+        put(&mut bytes, own.iter().copied());
+        let parts = self.transport.gather(&bytes)?;
+        let parts: Vec<Vec<f64>> =
+            (parts.iter().map(|part| values(part))).collect::<Result<_>>()?;
+        Ok(parts.concat())
     }
 
     fn depth(&self) -> usize {
@@ -154,88 +197,17 @@ impl Engine for Team<dyn Engine> {
     fn advance(&mut self, steps: u64) -> Result<()> {
         self.all(|engine| engine.advance(steps))
     }
+    fn own(&self) -> Range<usize> {
+        let ends = self.engines().map(|engine| engine.own().end);
+        0..ends.max().unwrap_or(0)
+    }
     fn distributions(&mut self) -> Result<Vec<f64>> {
         Ok(self.each(|engine| engine.distributions())?.concat())
     }
     fn restore(&mut self, f: &[f64]) -> Result<()> {
-        self.all(|engine| engine.restore(f))
+        self.all(|engine| engine.restore(&f[engine.own()]))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Flow, Stepping};
-    use super::*;
-    use crate::bgk::{Boundaries, Space, State, Wall};
-    use crate::collision::VelocityGrid;
-    use crate::compute::{Backend, Compute, Devices, Precision};
-
-    fn wave(x: f64, y: f64) -> State {
-        State {
-            density: 1.0 + 0.2 * (3.0 * x + 2.0 * y).sin(),
-            velocity: [0.2 * (5.0 * y).cos(), 0.1 * (4.0 * x).sin()],
-            temperature: 1.0 + 0.1 * (4.0 * x - 3.0 * y).cos(),
-        }
-    }
-
-    /// Distributions after some steps on so many emulators.
-    fn after(mut config: FlowConfig, devices: usize) -> Vec<f64> {
-        config.operator.compute.devices = Some(Devices::Number(devices));
-        let mut flow = Flow::new(config).expect("a flow");
-        flow.advance(2).expect("steps");
-        let kept = flow.checkpoint().expect("a checkpoint");
-        flow.advance(1).expect("a step");
-        let state = flow.state().expect("distributions");
-        let mut resumed = Flow::resume(kept).expect("a resumed flow");
-        resumed.advance(1).expect("a step");
-        assert_eq!(resumed.state().expect("distributions"), state);
-        state
-    }
-
-    fn config(space: Space, boundaries: Boundaries, dt: f64) -> FlowConfig {
-        let grid = VelocityGrid::new(6, -3.0, 3.0).expect("a grid");
-        let mut config = FlowConfig::new(space, grid, boundaries, dt, wave).expect("a flow");
-        config.operator.compute = Compute::new(Backend::Emulator).with_precision(Precision::F32);
-        config
-    }
-
-    /// On a line the fastest molecules fly further than a cell.
-    #[test]
-    fn ranks_have_the_bits_of_one() {
-        let wall = |t: f64, along| Boundary::Wall(Wall::diffuse(t).moving(along));
-        let ends = Boundaries::line(wall(1.0, [0.0, 0.0]), wall(1.2, [0.0, 0.3]));
-        let ring = Boundaries::line(Boundary::Periodic, Boundary::Periodic);
-        let line = |cells| Space::line(cells, [0.0, 1.0]).expect("cells");
-        let box_of_walls = Boundaries {
-            left: wall(1.0, [0.0, 0.0]),
-            right: Boundary::Specular,
-            bottom: wall(0.9, [0.0, 0.0]),
-            top: wall(1.0, [0.4, 0.0]),
-        };
-        let plane = Space::rectangle([4, 9], [0.0, 1.0], [0.0, 2.0]).expect("cells");
-        let long = config(line(16), ends, 0.04);
-        let mut upwind = config(line(13), ring, 0.04);
-        upwind.scheme = Scheme::Upwind;
-        let square = config(plane, box_of_walls, 0.02);
-        let mut penalised = config(line(12), ends, 0.02);
-        penalised.stepping = Stepping::Penalised;
-        for (config, most) in [(long, 3), (upwind, 3), (square, 2), (penalised, 2)] {
-            let alone = after(config.clone(), 1);
-            for devices in 2..=most {
-                assert!(after(config.clone(), devices) == alone, "{devices} ranks");
-            }
-        }
-    }
-
-    #[test]
-    fn too_many_ranks_are_refused() {
-        let ends = Boundaries::line(Boundary::Specular, Boundary::Specular);
-        let mut config = config(Space::line(8, [0.0, 1.0]).expect("cells"), ends, 0.02);
-        config.operator.compute.devices = Some(Devices::Number(3));
-        let error = Flow::new(config).expect_err("too few cells").to_string();
-        assert!(
-            error.starts_with("ranks: 3 for 8 cells along x; expected "),
-            "{error}"
-        );
-    }
-}
+mod tests;

@@ -210,6 +210,7 @@ impl ShockWave {
     /// The states are those in which the collision integral of this grid vanishes, from Maxwellians by steps in time with Anderson mixing. The downstream one
     /// is changed by Newton's method until it has the fluxes of the upstream one. Between them lies `f = f1 + s (f2 - f1)`, whose fluxes are the same
     /// in each cell; `s = 1 / (1 + exp(-4 x / L))` has the thickness L for which the balance of v_x^2 holds in the middle.
+    /// Ranks of one flow prepare the same run, each by itself, and hand it to [`Flow::over`](super::Flow::over).
     ///
     /// # Errors
     /// Sides, grids or steps that are none or too coarse; a step in which collisions would make f negative.

@@ -11,6 +11,7 @@ use crate::bgk::transient::{Node, van_leer};
 struct Beam<'a> {
     pass: &'a Pass,
     from: &'a [f64],
+    ghosts: &'a [f64],
     /// Molecules that are sent in, without those that a wall mirrors, at unit density, and the density.
     comes: &'a [f64],
     density: f64,
@@ -41,7 +42,13 @@ impl Values<'_> {
 }
 
 impl<'a> Beam<'a> {
-    fn of(pass: &'a Pass, from: &'a [f64], densities: &[f64], row: usize, run: usize) -> Self {
+    fn of(
+        pass: &'a Pass,
+        [from, ghosts]: [&'a [f64]; 2],
+        densities: &[f64],
+        row: usize,
+        run: usize,
+    ) -> Self {
         let lines = &pass.lines;
         let (count, size) = (lines.count as usize, lines.run as usize);
         let j = run % count;
@@ -52,6 +59,7 @@ impl<'a> Beam<'a> {
         Self {
             pass,
             from,
+            ghosts,
             comes: &pass.comes[side][first..][..size],
             density: match kind {
                 end::WALL => densities[side * lines.rows() as usize + row],
@@ -92,6 +100,14 @@ impl<'a> Beam<'a> {
         &self.from[cell * lines.nodes as usize + first..][..lines.run as usize]
     }
 
+    /// The values in the `d`-th ghost beyond the end where the molecules come in, or leave.
+    fn ghost(&self, leaves: bool, d: isize) -> Values<'a> {
+        let lines = &self.pass.lines;
+        let side = u32::from(self.shift.forward == leaves);
+        let first = lines.ghost(side, d as u32, self.row as u32) as usize + self.first;
+        Values::Inside(&self.ghosts[first..][..lines.run as usize])
+    }
+
     fn at(&self, place: isize) -> Values<'a> {
         let lines = &self.pass.lines;
         let length = self.length();
@@ -103,6 +119,7 @@ impl<'a> Beam<'a> {
                 end::STREAM => Values::Sent(self.comes, self.density),
                 end::PERIODIC => own(place + length),
                 end::MIRROR => Values::Inside(image(-1 - place)),
+                end::CUT => self.ghost(false, -1 - place),
                 _ => {
                     let shares = [lines.low_mirrors, lines.high_mirrors];
                     let share = shares[usize::from(!self.shift.forward)];
@@ -113,6 +130,7 @@ impl<'a> Beam<'a> {
             match leaves {
                 end::MIRROR => Values::Inside(image(2 * length - 1 - place)),
                 end::PERIODIC => own(place - length),
+                end::CUT => self.ghost(true, place - length),
                 _ if lines.write == write::SHIFTED => own(length - 1),
                 _ => Values::Beyond(
                     self.inside(self.first, length - 1),
@@ -128,7 +146,7 @@ impl<'a> Beam<'a> {
     fn slope(&self, place: isize, [before, here, after]: [f64; 3]) -> f64 {
         let [enters, _] = self.ends();
         let sloped = self.pass.lines.sloped != 0;
-        let flat = place < 0 && enters != end::MIRROR && enters != end::PERIODIC;
+        let flat = place < 0 && (enters == end::STREAM || enters == end::WALL);
         if flat || !sloped {
             0.0
         } else {
@@ -183,7 +201,8 @@ impl Pass {
                 }
                 let (mut flat, mut slopes) = (0.0, 0.0);
                 for run in 0..self.runs() {
-                    let beam = Beam::of(self, from, &unknown, row, run);
+                    // No ghosts are read: a wall is no cut.
+                    let beam = Beam::of(self, [from, &[]], &unknown, row, run);
                     if beam.shift.forward == (side == 1) {
                         for k in 0..self.lines.run as usize {
                             let [more, sloped] = beam.leaves(k);
@@ -197,23 +216,26 @@ impl Pass {
             .collect()
     }
 
-    /// Streams all distributions, or finds their rates of change.
-    pub(super) fn stream(&self, from: &[f64], densities: &[f64], to: &mut [f64]) {
+    /// Streams all distributions, or finds their rates of change. Beyond a cut lie `ghosts`, as [`Lines::ghost`] has them.
+    pub(super) fn stream(&self, [from, ghosts]: [&[f64]; 2], densities: &[f64], to: &mut [f64]) {
         let lines = &self.lines;
+        let sloped = lines.sloped != 0;
         let size = lines.run as usize;
         to.par_chunks_exact_mut(lines.nodes as usize)
             .enumerate()
             .for_each(|(cell, to)| {
                 let [row, place] = lines.place(cell as u32);
                 for (run, to) in to.chunks_exact_mut(size).enumerate() {
-                    let beam = Beam::of(self, from, densities, row as usize, run);
+                    let beam = Beam::of(self, [from, ghosts], densities, row as usize, run);
                     let place = match beam.shift.forward {
                         true => place,
                         false => lines.length - 1 - place,
                     };
                     let p = place as isize - beam.shift.whole as isize;
+                    // Slopes alone need values farther away, and ghosts as deep.
+                    let (first, after) = if sloped { (p - 2, p + 1) } else { (p, p) };
                     let [first, before, here, after] =
-                        [p - 2, p - 1, p, p + 1].map(|place| beam.at(place));
+                        [first, p - 1, p, after].map(|place| beam.at(place));
                     let Shift { fraction, rest, .. } = beam.shift;
                     for (k, to) in to.iter_mut().enumerate() {
                         let (before, here) = (before.at(k), here.at(k));
@@ -223,7 +245,7 @@ impl Pass {
                             _ => *to,
                         };
                         let mut value = fraction.mul_add(before - here, base);
-                        if lines.sloped != 0 {
+                        if sloped {
                             let slopes = beam.slope(p, [before, here, after.at(k)])
                                 - beam.slope(p - 1, [first.at(k), before, here]);
                             value = (-0.5 * fraction * rest).mul_add(slopes, value);
@@ -234,7 +256,7 @@ impl Pass {
             });
     }
 
-    /// Mass, momentum and energy that the gas receives through the low and the high end, in a unit of time and area: the mean over the lines. Not counted where molecules are mirrored or come back at the other end.
+    /// Mass, momentum and energy that the gas receives through the low and the high end of each line, in a unit of time and area. None where molecules are mirrored or come back at the other end, and none at a cut.
     pub(super) fn exchange(
         &self,
         nodes: &[Node],
@@ -242,24 +264,18 @@ impl Pass {
         step: f64,
         from: &[f64],
         densities: &[f64],
-    ) -> [FaceFlux; 2] {
+    ) -> [Vec<FaceFlux>; 2] {
         let lines = &self.lines;
-        let rows = lines.rows() as usize;
         let time = if lines.write == write::SHIFTED {
             step
         } else {
             1.0
         };
-        let scale = volume * self.width / (time * rows as f64);
-        let mut fluxes = [FaceFlux::default(); 2];
-        for (side, flux) in fluxes.iter_mut().enumerate() {
-            let kind = [lines.low, lines.high][side];
-            if kind == end::MIRROR || kind == end::PERIODIC {
-                continue;
-            }
-            for (row, run) in (0..rows).flat_map(|row| (0..self.runs()).map(move |run| (row, run)))
-            {
-                let beam = Beam::of(self, from, densities, row, run);
+        let scale = volume * self.width / time;
+        let of_line = |side: usize, row: usize| {
+            let mut flux = FaceFlux::default();
+            for run in 0..self.runs() {
+                let beam = Beam::of(self, [from, &[]], densities, row, run);
                 for (k, node) in nodes[beam.first..][..lines.run as usize].iter().enumerate() {
                     let amount = if beam.shift.forward == (side == 0) {
                         beam.enters(k)
@@ -267,10 +283,17 @@ impl Pass {
                         let [flat, slopes] = beam.leaves(k);
                         -(flat + slopes)
                     };
-                    *flux += node.carries(amount * scale);
+                    flux += node.carries(amount * scale);
                 }
             }
-        }
-        fluxes
+            flux
+        };
+        [0, 1].map(|side| match [lines.low, lines.high][side] {
+            end::MIRROR | end::PERIODIC | end::CUT => Vec::new(),
+            _ => (0..lines.rows() as usize)
+                .into_par_iter()
+                .map(|row| of_line(side, row))
+                .collect(),
+        })
     }
 }

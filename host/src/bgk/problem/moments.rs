@@ -22,6 +22,27 @@ pub struct Moments {
 }
 
 impl Moments {
+    /// The moments as numbers.
+    pub(in crate::bgk) fn numbers(&self) -> [f64; 9] {
+        let [ux, uy] = self.velocity;
+        let [xx, yy, xy] = self.pressure;
+        let [qx, qy] = self.heat_flux;
+        [self.density, ux, uy, self.temperature, xx, yy, xy, qx, qy]
+    }
+
+    /// The moments of such numbers.
+    pub(in crate::bgk) fn from_numbers(
+        [density, ux, uy, temperature, xx, yy, xy, qx, qy]: [f64; 9],
+    ) -> Self {
+        Self {
+            density,
+            velocity: [ux, uy],
+            temperature,
+            pressure: [xx, yy, xy],
+            heat_flux: [qx, qy],
+        }
+    }
+
     /// Density, mean velocity and temperature.
     pub fn state(&self) -> State {
         State {

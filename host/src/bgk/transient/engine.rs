@@ -23,6 +23,23 @@ pub struct FaceFlux {
     pub energy: f64,
 }
 
+impl FaceFlux {
+    /// The flux as numbers.
+    pub(in crate::bgk) fn numbers(&self) -> [f64; 4] {
+        let [x, y] = self.momentum;
+        [self.mass, x, y, self.energy]
+    }
+
+    /// The flux of such numbers.
+    pub(in crate::bgk) fn from_numbers([mass, x, y, energy]: [f64; 4]) -> Self {
+        Self {
+            mass,
+            momentum: [x, y],
+            energy,
+        }
+    }
+}
+
 impl std::ops::AddAssign for FaceFlux {
     fn add_assign(&mut self, other: Self) {
         self.mass += other.mass;

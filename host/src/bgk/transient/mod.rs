@@ -30,8 +30,8 @@ pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
 use self::symmetry::{Reduced, SymmetryReduction};
 use super::{Moments, Problem, State};
-use crate::compute::{Backend, Compute, Pooled, Precision, Resolved, engine_of, steps_between};
-use crate::distributed::{Alone, Team, Transport};
+use crate::compute::{Compute, Pooled, Precision, Resolved, engine_of, steps_between};
+use crate::distributed::{Alone, Team, Transport, machines, no_reference};
 use crate::error::{Error, Result};
 
 /// The configuration of a [`Simulation`].
@@ -327,21 +327,6 @@ impl Simulation {
     /// fewer cells than their ghosts are deep and two more; a rank that ended.
     pub fn over(config: SimulationConfig, transport: Arc<dyn Transport>) -> Result<Self> {
         config.validate()?;
-        if let (2.., Some(devices)) = (transport.ranks(), config.compute.devices) {
-            return Err(Error::invalid(
-                "devices",
-                devices,
-                "none for several ranks, each of which has one device",
-            ));
-        }
-        if transport.ranks() > 1 && config.compute.threads.is_some() {
-            // Ranks of one process would share the pool, and wait in it for each other.
-            return Err(Error::invalid(
-                "threads",
-                config.compute.threads.unwrap_or_default(),
-                "none for several ranks, which share the threads of their process",
-            ));
-        }
         Ok(Self {
             engine: Pooled::new(&config.compute, || engine(&config, transport))?,
             config,
@@ -623,22 +608,7 @@ fn check_populations(populations: &[f64]) -> Result<()> {
 
 /// The engine that a configuration asks for.
 fn engine(config: &SimulationConfig, transport: Arc<dyn Transport>) -> Result<Box<dyn Engine>> {
-    let compute = &config.compute;
-    let machines = match (transport.ranks(), transport.in_one_process()) {
-        (1, _) => compute.resolve_all()?,
-        (ranks, true) => vec![compute.resolve_rank(transport.rank(), Some(ranks))?],
-        (_, false) => {
-            let opened = compute.resolve_rank(transport.local_rank(), None);
-            // A rank that failed tells the others, which wait for it.
-            let connected = transport.connect(match &opened {
-                Ok(Resolved::Cuda(device)) => Some(device),
-                _ => None,
-            });
-            let machine = opened?;
-            connected?;
-            vec![machine]
-        }
-    };
+    let machines = machines(&config.compute, &*transport)?;
     let reduces = config.symmetry_reduction && !matches!(machines[..], [Resolved::Reference]);
     match SymmetryReduction::of(&config.problem).filter(|_| reduces) {
         Some((reduction, problem)) => {
@@ -694,11 +664,7 @@ fn engine_of_part(
     };
     let engine: Box<dyn Engine> = engine_of! {
         resolved, config.compute.precision;
-        reference => return Err(Error::invalid(
-            "backend",
-            Backend::Reference,
-            "auto, cuda, cpu or emulator for several ranks",
-        )),
+        reference => return Err(no_reference()),
         cpu<T> => Box::new(CpuEngine::<T>::of_part(name, problem, plan, local)?),
         kernels<T>(machine) => {
             Box::new(MachineEngine::<_, T>::of_part(machine, name, problem, plan, local)?)

@@ -284,32 +284,27 @@ impl Engine for Parted {
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
         let local = self.engine.moments()?;
-        let numbers: Vec<[f64; 9]> = local.iter().map(numbers).collect();
+        let numbers: Vec<[f64; 9]> = local.iter().map(Moments::numbers).collect();
         let rows: Vec<f64> = (0..9)
             .flat_map(|k| numbers.iter().map(move |numbers| numbers[k]))
             .collect();
         let [all, _] = self.cells();
         let whole = self.gather(&rows)?;
         Ok((0..all)
-            .map(|cell| moments(std::array::from_fn(|k| whole[k * all + cell])))
+            .map(|cell| Moments::from_numbers(std::array::from_fn(|k| whole[k * all + cell])))
             .collect())
     }
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
         let mut bytes = Vec::new();
         for flux in self.engine.fluxes()? {
-            let [x, y] = flux.momentum;
-            put(&mut bytes, [flux.mass, x, y, flux.energy]);
+            put(&mut bytes, flux.numbers());
         }
         let mut fluxes = [FaceFlux::default(); 4];
         for part in self.cut.transport.gather(&bytes)? {
             let numbers: Vec<f64> = values(&part)?;
-            for (flux, of_face) in fluxes.iter_mut().zip(numbers.chunks_exact(4)) {
-                *flux += FaceFlux {
-                    mass: of_face[0],
-                    momentum: [of_face[1], of_face[2]],
-                    energy: of_face[3],
-                };
+            for (flux, of_face) in fluxes.iter_mut().zip(numbers.as_chunks().0) {
+                *flux += FaceFlux::from_numbers(*of_face);
             }
         }
         Ok(fluxes)
@@ -384,35 +379,6 @@ impl Engine for Parted {
 
     fn time_steps(&mut self, steps: u32) -> Result<Duration> {
         self.engine.time_steps(steps)
-    }
-}
-
-/// Moments as numbers.
-fn numbers(moments: &Moments) -> [f64; 9] {
-    let [ux, uy] = moments.velocity;
-    let [xx, yy, xy] = moments.pressure;
-    let [qx, qy] = moments.heat_flux;
-    [
-        moments.density,
-        ux,
-        uy,
-        moments.temperature,
-        xx,
-        yy,
-        xy,
-        qx,
-        qy,
-    ]
-}
-
-/// The same back.
-fn moments([density, ux, uy, temperature, xx, yy, xy, qx, qy]: [f64; 9]) -> Moments {
-    Moments {
-        density,
-        velocity: [ux, uy],
-        temperature,
-        pressure: [xx, yy, xy],
-        heat_flux: [qx, qy],
     }
 }
 

@@ -12,9 +12,9 @@ pub struct CheckpointPart {
     pub step: u64,
     /// Cells of all, in the order `[iy][ix]`.
     pub cells: Range<usize>,
-    /// Populations of these cells, weights included, `[jx][jy][m][cell]`.
+    /// Populations of these cells, weights included, `[jx][jy][m][cell]`; none in a flow by the collision integral.
     pub populations: Vec<f64>,
-    /// Further state of the backend: rows of one number a cell, then so many numbers of each cell.
+    /// Further state of the backend: rows of one number a cell, then so many numbers of each cell. In a flow by the collision integral these are its distributions, `[cell][ix][iy][iz]`.
     pub extra: Vec<f64>,
     /// Number of these rows.
     pub rows: usize,

@@ -1,5 +1,6 @@
 //! A flow as the command sees it: options, solvers, results.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -61,6 +62,17 @@ pub(in crate::cli) enum SavedState {
     Part(CheckpointPart, bool),
     /// That in the files of several ranks, to be read.
     Parts(Parts),
+}
+
+impl SavedState {
+    /// The pieces that hold some cells; none of a whole.
+    pub(in crate::cli) fn read(self, wanted: &[Range<usize>]) -> Result<Vec<CheckpointPart>> {
+        match self {
+            Self::Whole(..) => Ok(Vec::new()),
+            Self::Part(part, _) => Ok(vec![part]),
+            Self::Parts(parts) => parts.read(wanted),
+        }
+    }
 }
 
 /// A command that solves for a flow, in time or for its steady state. Its arguments in full are its record, and what a checkpoint keeps.

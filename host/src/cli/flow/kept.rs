@@ -66,12 +66,11 @@ pub(in crate::cli) fn resume_simulation(
             (checkpoint.populations, checkpoint.extra) = (populations, extra);
             Simulation::resume_over(checkpoint, transport)
         }
-        SavedState::Parts(parts) => {
-            checkpoint.config.symmetry_reduction &= parts.reduced;
-            Simulation::resume_parts(checkpoint, transport, |wanted| parts.read(wanted))
-        }
-        SavedState::Part(part, _) => {
-            Simulation::resume_parts(checkpoint, transport, |_| Ok(vec![part]))
+        pieces => {
+            if let SavedState::Parts(parts) = &pieces {
+                checkpoint.config.symmetry_reduction &= parts.reduced;
+            }
+            Simulation::resume_parts(checkpoint, transport, |wanted| pieces.read(wanted))
         }
     }
 }

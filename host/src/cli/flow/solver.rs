@@ -5,7 +5,7 @@ use super::{Run, Saved, SavedState};
 use crate::bgk::boltzmann::{self, FlowConfig, Stepping};
 use crate::bgk::{Moments, Simulation, Space, VelocitySpace};
 use crate::cli::ranks;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Steps within which the residual of a shock by the collision integral must halve.
 const SHOCK_PATIENCE: u64 = 600;
@@ -22,41 +22,30 @@ impl<S> Solver<S> {
     }
 
     pub(in crate::cli) fn boltzmann(config: FlowConfig, start: S) -> Result<Self> {
-        one_rank()?;
-        let flow = boltzmann::Flow::new(config)?;
+        let flow = boltzmann::Flow::over(config, ranks::transport())?;
         Ok(Self::Boltzmann(Box::new(flow), start))
     }
 
     /// Continues from the distributions that were saved.
     pub(in crate::cli) fn resumed(config: FlowConfig, saved: Saved, start: S) -> Result<Self> {
-        one_rank()?;
-        let SavedState::Whole(distributions, _) = saved.state else {
-            return Err(Error::invalid(
-                "checkpoint",
-                "parts of several ranks",
-                "a whole one: --collision boltzmann runs on one rank",
-            ));
-        };
-        let flow = boltzmann::Flow::resume(boltzmann::Checkpoint {
+        let mut checkpoint = boltzmann::Checkpoint {
             config,
             step: saved.step,
-            distributions,
+            distributions: Vec::new(),
             looked: saved.looked,
-        })?;
-        Ok(Self::Boltzmann(Box::new(flow), start))
+        };
+        let transport = ranks::transport();
+        let flow = match saved.state {
+            SavedState::Whole(distributions, _) => {
+                checkpoint.distributions = distributions;
+                boltzmann::Flow::resume_over(checkpoint, transport)
+            }
+            pieces => {
+                boltzmann::Flow::resume_parts(checkpoint, transport, |wanted| pieces.read(wanted))
+            }
+        };
+        Ok(Self::Boltzmann(Box::new(flow?), start))
     }
-}
-
-/// Refuses several processes.
-fn one_rank() -> Result<()> {
-    if ranks::are_several() {
-        return Err(Error::invalid(
-            "--collision",
-            "boltzmann on several ranks",
-            "one process, or --collision model",
-        ));
-    }
-    Ok(())
 }
 
 impl<S> Run for Solver<S> {
@@ -137,11 +126,16 @@ impl<S> Run for Solver<S> {
         match self {
             Self::Model(simulation) => Run::save(&mut **simulation),
             Self::Boltzmann(flow, _) => {
-                let checkpoint = flow.checkpoint()?;
+                let head = flow.checkpoint_head();
+                let state = if ranks::are_several() {
+                    SavedState::Part(flow.checkpoint_part()?, false)
+                } else {
+                    SavedState::Whole(flow.state()?, Vec::new())
+                };
                 Ok(Saved {
-                    step: checkpoint.step,
-                    state: SavedState::Whole(checkpoint.distributions, Vec::new()),
-                    looked: checkpoint.looked,
+                    step: head.step,
+                    state,
+                    looked: head.looked,
                 })
             }
         }

@@ -77,15 +77,7 @@ fn outcome(engine: Result<Box<dyn Engine>>) -> Result<Outcome> {
 }
 
 fn on_all<R: Send>(ranks: usize, work: impl Fn(Arc<dyn Transport>) -> R + Sync) -> Vec<R> {
-    std::thread::scope(|scope| {
-        let work = &work;
-        let threads: Vec<_> = (Threads::all(ranks).into_iter())
-            .map(|rank| scope.spawn(move || work(Arc::new(rank))))
-            .collect();
-        (threads.into_iter())
-            .map(|thread| thread.join().expect("a rank"))
-            .collect()
-    })
+    Threads::on_all(ranks, |rank| work(Arc::new(rank)))
 }
 
 /// Results of each rank, with a cut that may be changed.
