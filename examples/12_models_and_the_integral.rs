@@ -2,7 +2,7 @@
 //!
 //! Prints the stress of Couette flow and the heat flux between plates, in units of the tables, and the integrals that each cell took.
 
-use rarefy::bgk::boltzmann::{GapCollisions, Plates, PlatesConfig, cross_section};
+use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig, cross_section};
 use rarefy::bgk::steady::plates::Drive;
 use rarefy::bgk::{Axis, Gas, Model, VelocitySpace};
 use rarefy::collision::{CorrectionMethod, OperatorConfig, Scattering, VelocityGrid};
@@ -41,7 +41,7 @@ fn main() -> rarefy::Result<()> {
                 let mut config = PlatesConfig::new(delta, drive, collisions);
                 config.cells = 24;
                 config.tolerance = 1e-5;
-                let solution = Plates::new(config)?.solve()?;
+                let solution = config.solver()?.solve()?;
                 let [left, right, ..] = &solution.exchange;
                 found.push(match drive {
                     Drive::Couette(u) => (left[0].shear - right[0].shear) / u,

@@ -1,7 +1,7 @@
 //! The steady gas between plates, by sweeps around a model's relaxation and around the collision integral.
 
 use rarefy::Backend;
-use rarefy::bgk::boltzmann::{GapCollisions, Plates, PlatesConfig, cross_section};
+use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig, cross_section};
 use rarefy::bgk::steady::Status;
 use rarefy::bgk::steady::plates::Drive;
 use rarefy::bgk::{Axis, Gas, VelocitySpace};
@@ -19,7 +19,7 @@ fn sweeps_around_an_integral_find_the_flows_of_the_models() {
     for (delta, pi) in [(0.1, 0.522325), (1.0, 0.338925), (10.0, 0.083112)] {
         let model = GapCollisions::Model(Gas::default(), gauss());
         let config = PlatesConfig::new(delta, Drive::Couette(0.001), model);
-        let solution = Plates::new(config).unwrap().solve().unwrap();
+        let solution = config.solver().unwrap().solve().unwrap();
         assert_eq!(solution.status, Status::Converged, "delta {delta}");
         assert!(
             solution.residuals.len() <= 40,
@@ -33,7 +33,7 @@ fn sweeps_around_an_integral_find_the_flows_of_the_models() {
     for (delta, q) in [(1.0, 0.361563), (10.0, 0.09918)] {
         let model = GapCollisions::Model(Gas::default(), gauss());
         let config = PlatesConfig::new(delta, Drive::Fourier(0.001), model);
-        let solution = Plates::new(config).unwrap().solve().unwrap();
+        let solution = config.solver().unwrap().solve().unwrap();
         assert_eq!(solution.status, Status::Converged, "delta {delta}");
         let [left, right, ..] = &solution.exchange;
         let found = (right[0].heat - left[0].heat) / 0.001;
@@ -49,7 +49,7 @@ fn the_flow_rate_has_its_limits_and_knudsens_minimum() {
         let mut config = PlatesConfig::new(delta, Drive::Couette(0.0), model);
         config.force = 1e-4 / delta;
         config.cells = 100;
-        let mut plates = Plates::new(config).unwrap();
+        let mut plates = config.solver().unwrap();
         let solution = plates.solve().unwrap();
         assert_eq!(solution.status, Status::Converged, "delta {delta}");
         plates.flow_rate().unwrap()
@@ -69,7 +69,7 @@ fn roundoff_ends_flows_along_a_channel() {
         config.force = 0.5 * fall / delta;
         config.tolerance = 1e-9;
         config.iterations = 1000;
-        let mut plates = Plates::new(config).unwrap();
+        let mut plates = config.solver().unwrap();
         let solution = plates.solve().unwrap();
         assert_eq!(solution.status, Status::AtRoundoff, "delta {delta}");
         assert!(solution.error_estimate > 1e-9 && solution.error_estimate < accuracy);
@@ -102,7 +102,7 @@ fn hard_spheres_slip_and_jump_as_published() {
         };
         let mut config = PlatesConfig::new(delta, drive, GapCollisions::Integral(operator));
         config.cells = 40;
-        let solution = Plates::new(config).unwrap().solve().unwrap();
+        let solution = config.solver().unwrap().solve().unwrap();
         assert_eq!(solution.status, Status::Converged);
         let [left, right, ..] = &solution.exchange;
         let found = match drive {
@@ -134,7 +134,7 @@ fn plates_converge_in_few_integrals() {
         );
         config.cells = 24;
         config.tolerance = 1e-5;
-        let solution = Plates::new(config).unwrap().solve().unwrap();
+        let solution = config.solver().unwrap().solve().unwrap();
         assert_eq!(solution.status, Status::Converged, "delta {delta}");
         assert!(
             solution.residuals.len() <= 60,

@@ -1,7 +1,7 @@
 //! The steady solver around the collision integral: lines and rectangles between walls.
 
 use rarefy::Backend;
-use rarefy::bgk::boltzmann::{FlowConfig, GapCollisions, Plates, PlatesConfig};
+use rarefy::bgk::boltzmann::{FlowConfig, GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, graded};
 use rarefy::bgk::steady::{Solution, Status, SteadyConfig, SteadyProblem, SteadySolver, solve};
 use rarefy::bgk::{Boundaries, Boundary, Cavity, Space, State, Wall};
@@ -36,7 +36,7 @@ fn plates(operator: &OperatorConfig, delta: f64, drive: Drive, cells: usize) -> 
     let mut config = PlatesConfig::new(delta, drive, GapCollisions::Integral(operator));
     config.cells = cells;
     config.tolerance = 1e-7;
-    let solution = Plates::new(config).unwrap().solve().unwrap();
+    let solution = config.solver().unwrap().solve().unwrap();
     assert_eq!(solution.status, Status::Converged);
     solution
 }

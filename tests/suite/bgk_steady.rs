@@ -365,6 +365,7 @@ fn cavity(delta: f64, n: usize, angles: usize, speeds: usize) -> SteadyProblem {
         initial: vec![State::REST; n * n],
         linear: true,
         integral: None,
+        force: 0.0,
     }
 }
 

@@ -12,9 +12,8 @@ use serde_json::Value;
 use super::failure::Failure;
 use super::report::{self, Report};
 use super::steady;
-use crate::bgk::boltzmann::Plates;
 use crate::bgk::steady::plates::{Resolution, plates};
-use crate::bgk::steady::{Solution, SteadyProblem, SteadySolver, check as check_steady};
+use crate::bgk::steady::{SteadyProblem, SteadySolver, check as check_steady};
 use crate::error::{Error, Result};
 pub(super) use flow::{Flow, Kind};
 pub(super) use parameters::PlatesArgs;
@@ -30,13 +29,6 @@ struct Parameters {
     gradient: Option<f64>,
     #[serde(flatten)]
     plates: PlatesArgs,
-}
-
-/// A steady flow, the centres of its cells, and the reduced flow rate along the plates where a force drives it.
-struct Steady {
-    solution: Solution,
-    x: Vec<f64>,
-    rate: Option<f64>,
 }
 
 impl Parameters {
@@ -70,7 +62,7 @@ pub(super) fn check(args: &PlatesArgs, flow: Flow, drive: Option<&str>) -> Resul
     full.si.units()?;
     let flow = &solved(full, flow);
     if full.sweeps_integral(flow) {
-        Plates::new(full.around_collisions(flow)?)?;
+        full.around_collisions(flow)?.solver()?;
     } else {
         check_steady(&case(full, flow)?, &full.config())?;
     }
@@ -95,12 +87,27 @@ pub(super) fn run(
     }
     let full = parameters.plates;
     let flow = &solved(&full, flow);
-    let Steady { solution, x, rate } = if full.sweeps_integral(flow) {
-        around_collisions(&full, flow, &mut report)?
+    let started = Instant::now();
+    let (mut solver, goal, warnings) = if full.sweeps_integral(flow) {
+        let config = full.around_collisions(flow)?;
+        let warnings = full.velocity_warnings(flow, &config)?;
+        (config.solver()?, full.tolerance(), warnings)
     } else {
-        by_model(&full, flow, &mut report)?
+        let config = full.config();
+        let solver = SteadySolver::new(case(&full, flow)?, &config)?;
+        let warnings = solver.problem().warnings(config.closure);
+        (solver, config.tolerance(), warnings)
     };
-    let Some(found) = flow.measure(&solution, rate) else {
+    for warning in warnings {
+        report.warn(warning);
+    }
+    report.time("setup", started.elapsed());
+    let iterating = Instant::now();
+    let quiet = full.common.quiet;
+    steady::iterate(flow.command(), &mut solver, goal, quiet, &mut report)?;
+    report.time("iterations", iterating.elapsed());
+    let solution = solver.solution()?;
+    let Some(found) = flow.measure(&solution, solver.flow_rate()) else {
         return Err(Error::Numerical("the plates exchanged nothing".into()).into());
     };
     let model = (!full.collisions.is_boltzmann()).then_some(&gas);
@@ -113,7 +120,7 @@ pub(super) fn run(
         machine: solution.device.clone(),
         found,
         solution,
-        x,
+        x: solver.problem().centres(0),
     };
     outcome.report(&mut report);
     report.write(|out| outcome.write(out))?;
@@ -136,61 +143,4 @@ fn case(full: &PlatesArgs, flow: &Flow) -> Result<SteadyProblem> {
         resolution,
         full.linear,
     )
-}
-
-/// The flow by the steady solver of the models.
-fn by_model(
-    full: &PlatesArgs,
-    flow: &Flow,
-    report: &mut Report,
-) -> std::result::Result<Steady, Failure> {
-    let started = Instant::now();
-    let case = case(full, flow)?;
-    let x = case.centres(0);
-    let config = full.config();
-    let mut solver = SteadySolver::new(case, &config)?;
-    for warning in solver.problem().warnings(config.closure) {
-        report.warn(warning);
-    }
-    report.time("setup", started.elapsed());
-    let iterating = Instant::now();
-    let quiet = full.common.quiet;
-    steady::iterate(
-        flow.command(),
-        &mut solver,
-        config.tolerance(),
-        quiet,
-        report,
-    )?;
-    report.time("iterations", iterating.elapsed());
-    Ok(Steady {
-        solution: solver.solution()?,
-        x,
-        rate: None,
-    })
-}
-
-/// The flow by sweeps around the collision integral, or around a model's relaxation where a force drives it.
-fn around_collisions(
-    full: &PlatesArgs,
-    flow: &Flow,
-    report: &mut Report,
-) -> std::result::Result<Steady, Failure> {
-    let started = Instant::now();
-    let config = full.around_collisions(flow)?;
-    let warnings = full.velocity_warnings(flow, &config)?;
-    let mut plates = Plates::new(config)?;
-    for warning in warnings {
-        report.warn(warning);
-    }
-    report.time("setup", started.elapsed());
-    let iterating = Instant::now();
-    let quiet = full.common.quiet;
-    steady::iterate(flow.command(), &mut plates, full.tolerance(), quiet, report)?;
-    report.time("iterations", iterating.elapsed());
-    Ok(Steady {
-        solution: plates.solution()?,
-        x: plates.centres(),
-        rate: plates.flow_rate(),
-    })
 }

@@ -5,7 +5,6 @@ use super::interrupt;
 use super::progress::Progress;
 use super::report::Report;
 use crate::bgk::Moments;
-use crate::bgk::boltzmann::Plates;
 use crate::bgk::steady::{Solution, Status, SteadySolver};
 use crate::error::Result;
 
@@ -25,44 +24,10 @@ pub(super) fn total(moments: &mut [Moments]) {
     }
 }
 
-/// An iteration to a steady state.
-pub(super) trait Iteration {
-    /// How it ended, if it did.
-    fn status(&self) -> Option<Status>;
-    /// One iteration; returns the change of the fields.
-    fn iterate(&mut self) -> Result<f64>;
-    /// The changes so far.
-    fn residuals(&self) -> &[f64];
-}
-
-impl Iteration for SteadySolver {
-    fn status(&self) -> Option<Status> {
-        self.status()
-    }
-    fn iterate(&mut self) -> Result<f64> {
-        self.iterate()
-    }
-    fn residuals(&self) -> &[f64] {
-        self.residuals()
-    }
-}
-
-impl Iteration for Plates {
-    fn status(&self) -> Option<Status> {
-        self.status()
-    }
-    fn iterate(&mut self) -> Result<f64> {
-        self.iterate()
-    }
-    fn residuals(&self) -> &[f64] {
-        self.residuals()
-    }
-}
-
 /// Iterates a prepared solver to its end, with progress and a stop at Ctrl-C.
 pub(super) fn iterate(
     name: &'static str,
-    solver: &mut impl Iteration,
+    solver: &mut SteadySolver,
     goal: f64,
     quiet: bool,
     report: &mut Report,
@@ -87,11 +52,7 @@ pub(super) fn iterate(
 }
 
 /// One iteration, and its progress.
-pub(super) fn advance(
-    solver: &mut impl Iteration,
-    goal: f64,
-    progress: &mut Progress,
-) -> Result<()> {
+pub(super) fn advance(solver: &mut SteadySolver, goal: f64, progress: &mut Progress) -> Result<()> {
     let residual = solver.iterate()?;
     let done = solver.residuals().len();
     // Residuals fall about exponentially.

@@ -3,10 +3,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rarefy::Result;
-use rarefy::bgk::boltzmann::{GapCollisions, Plates, PlatesConfig};
+use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Exchange, Nodes, Solution, SteadyConfig, SteadyProblem, SteadySolver};
+use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySolver};
 use rarefy::bgk::{Axis, Cavity, Gas, Mach, Space, VelocitySpace};
 
 use super::problem::PyProblem;
@@ -16,49 +15,6 @@ use crate::arrays::{array, columns};
 use crate::config::{to_python, with_given};
 use crate::errors::raise;
 use crate::work::{Run, compute};
-
-/// An iteration under way.
-enum Solver {
-    Model(Box<SteadySolver>),
-    /// Sweeps between plates, around the collision integral or with a force, and the change at which they end.
-    Gap(Box<Plates>, f64),
-}
-
-/// The same of both solvers.
-macro_rules! of_either {
-    ($solver:expr, $run:ident => $value:expr) => {
-        match $solver {
-            Solver::Model($run) => $value,
-            Solver::Gap($run, _) => $value,
-        }
-    };
-}
-
-impl Solver {
-    /// Iterates, as long as it has not ended.
-    fn advance(&mut self, steps: u64) -> Result<u64> {
-        let mut taken = 0;
-        while taken < steps && of_either!(self, run => run.status()).is_none() {
-            match self {
-                Self::Model(run) => run.iterate()?,
-                Self::Gap(run, _) => run.iterate()?,
-            };
-            taken += 1;
-        }
-        Ok(taken)
-    }
-
-    fn tolerance(&self) -> f64 {
-        match self {
-            Self::Model(run) => run.config().tolerance(),
-            Self::Gap(_, tolerance) => *tolerance,
-        }
-    }
-
-    fn solution(&mut self) -> Result<Solution> {
-        of_either!(self, run => run.solution())
-    }
-}
 
 /// The drive of a flow between plates.
 fn drive(kind: &str, strength: f64) -> Drive {
@@ -70,7 +26,7 @@ fn drive(kind: &str, strength: f64) -> Drive {
 
 #[pyclass(name = "Steady", module = "rarefy._rarefy", frozen)]
 pub(super) struct PySteady {
-    run: Run<Solver>,
+    run: Run<SteadySolver>,
     shape: Vec<usize>,
     centres: [Vec<f64>; 2],
     space: Option<Space>,
@@ -97,7 +53,7 @@ impl PySteady {
             } else {
                 vec![ny, nx]
             },
-            run: Run::new(Solver::Model(Box::new(solver))),
+            run: Run::new(solver),
             centres,
             space: problem.map(|p| p.problem.space),
             mach: problem.and_then(|p| p.mach),
@@ -208,12 +164,12 @@ impl PySteady {
             ..PlatesConfig::new(delta, self::drive(drive, strength), collisions)
         };
         let config: PlatesConfig = with_given(&config, given)?;
-        let tolerance = config.tolerance;
-        let plates = compute(py, || Plates::new(config))?;
+        let solver = compute(py, || config.solver())?;
+        let centres = solver.problem().centres(0);
         Ok(Self {
-            shape: vec![plates.centres().len()],
-            centres: [plates.centres(), Vec::new()],
-            run: Run::new(Solver::Gap(Box::new(plates), tolerance)),
+            shape: vec![centres.len()],
+            centres: [centres, Vec::new()],
+            run: Run::new(solver),
             space: None,
             mach: None,
             cavity: None,
@@ -222,7 +178,10 @@ impl PySteady {
     }
 
     fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
-        self.run.with(py, |solver| solver.advance(steps))
+        self.run.with(py, |solver| {
+            let steps = usize::try_from(steps).unwrap_or(usize::MAX);
+            Ok(solver.advance(steps)? as u64)
+        })
     }
 
     /// How the iteration ended, if it has; its changes; and the tolerance.
@@ -231,17 +190,15 @@ impl PySteady {
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, numpy::PyArray1<f64>>, f64)> {
         let (status, residuals, tolerance) = self.run.with(py, |solver| {
-            let (status, residuals) =
-                of_either!(solver, run => (run.status(), run.residuals().to_vec()));
-            Ok((status, residuals, solver.tolerance()))
+            let residuals = solver.residuals().to_vec();
+            Ok((solver.status(), residuals, solver.config().tolerance()))
         })?;
         Ok((to_python(py, &status)?, array(py, residuals), tolerance))
     }
 
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<String> {
-        self.run
-            .with(py, |solver| Ok(of_either!(solver, run => run.device())))
+        self.run.with(py, |solver| Ok(solver.device()))
     }
 
     #[getter]
@@ -262,11 +219,7 @@ impl PySteady {
     /// Fields, what passes each face of space, and how well it is known; with the results of the case.
     fn solution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (found, rate) = self.run.with(py, |solver| {
-            let rate = match solver {
-                Solver::Model(_) => None,
-                Solver::Gap(plates, _) => plates.flow_rate(),
-            };
-            Ok((solver.solution()?, rate))
+            Ok((solver.solution()?, solver.flow_rate()))
         })?;
         let dict = PyDict::new(py);
         dict.set_item("fields", fields(py, &self.shape, &found.cells)?)?;

@@ -208,12 +208,7 @@ impl FlowConfig {
             let moments = Moments::of(&velocity, |node| volume * f[node]);
             moments.state()
         });
-        let gas = Gas {
-            model: Model::Shakhov,
-            prandtl: 2.0 / 3.0,
-            omega: 1.0 - 0.5 * self.operator.scattering.gamma(),
-            frequency: self.operator.sigma_t / cross_section(self.operator.scattering),
-        };
+        let gas = transport(&self.operator);
         let mut problem =
             Problem::uniform(*space, velocity.clone(), gas, self.boundaries, State::REST)?;
         problem.initial = states.collect();
@@ -328,6 +323,16 @@ impl FlowConfig {
             ));
         }
         Ok(())
+    }
+}
+
+/// The gas of the models with the viscosity and the heat conductivity of the molecules of an operator.
+pub(super) fn transport(operator: &OperatorConfig) -> Gas {
+    Gas {
+        model: Model::Shakhov,
+        prandtl: 2.0 / 3.0,
+        omega: 1.0 - 0.5 * operator.scattering.gamma(),
+        frequency: operator.sigma_t / cross_section(operator.scattering),
     }
 }
 

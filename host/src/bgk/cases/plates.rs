@@ -67,6 +67,69 @@ pub fn plates(
     resolution: Resolution,
     linear: bool,
 ) -> Result<SteadyProblem> {
+    let walls = walls(delta, drive, resolution.cells, accommodation, linear)?;
+    let normal = Axis::half_range(resolution.normal, 2)?;
+    let axes = match drive {
+        Drive::Fourier(_) => vec![normal],
+        Drive::Couette(u) if !linear && u.abs() > GENTLE => {
+            // Molecules of both plates no longer overlap, and the gas between them warms up.
+            let reach = 0.5 * u.abs() + 4.8 * hottest(u).sqrt();
+            let least = (2.0 * reach / 0.55).ceil() as usize;
+            vec![
+                normal,
+                Axis::uniform(resolution.tangential.max(least), -reach, reach)?,
+            ]
+        }
+        Drive::Couette(_) => vec![normal, Axis::hermite(resolution.tangential)?],
+    };
+    let flow = axes.len();
+    let nodes = Nodes::of(&VelocitySpace::new(axes, flow)?);
+    if let (Drive::Couette(u), false) = (drive, linear) {
+        nodes.check(
+            "the gas between plates that slide so fast",
+            [0.0; 2],
+            hottest(u),
+        )?;
+    }
+    Ok(SteadyProblem {
+        linear,
+        ..between(walls, delta, resolution.cells, gas, nodes)
+    })
+}
+
+/// Gas at rest between walls.
+pub(in crate::bgk) fn between(
+    [left, right]: [Wall; 2],
+    delta: f64,
+    cells: usize,
+    gas: Gas,
+    nodes: Nodes,
+) -> SteadyProblem {
+    SteadyProblem {
+        dimensions: 1,
+        widths: [graded(cells, delta), vec![1.0]],
+        origin: [-0.5 * delta, 0.0],
+        nodes,
+        gas,
+        boundaries: Boundaries::line(Boundary::Wall(left), Boundary::Wall(right)),
+        initial: vec![State::REST; cells],
+        linear: false,
+        integral: None,
+        force: 0.0,
+    }
+}
+
+/// The plates of a drive.
+///
+/// # Errors
+/// A distance, drive or number of cells out of range.
+pub(in crate::bgk) fn walls(
+    delta: f64,
+    drive: Drive,
+    cells: usize,
+    accommodation: f64,
+    linear: bool,
+) -> Result<[Wall; 2]> {
     if !(delta > 0.0 && delta.is_finite()) {
         return Err(Error::invalid(
             "delta",
@@ -74,10 +137,10 @@ pub fn plates(
             "a rarefaction parameter: delta must be positive and finite",
         ));
     }
-    if !(4..=MAX_CELLS).contains(&resolution.cells) {
+    if !(4..=MAX_CELLS).contains(&cells) {
         return Err(Error::invalid(
             "cells",
-            resolution.cells,
+            cells,
             format!("4 to {MAX_CELLS} cells between plates"),
         ));
     }
@@ -105,47 +168,11 @@ pub fn plates(
             "a finite velocity, or a difference dT of temperatures with |dT| < 2: 1 + dT/2 and 1 - dT/2 are positive",
         ));
     }
-    let wall = |(temperature, velocity): (f64, f64)| {
-        Boundary::Wall(Wall {
-            temperature,
-            velocity: [0.0, velocity],
-            accommodation,
-        })
-    };
-    let normal = Axis::half_range(resolution.normal, 2)?;
-    let axes = match drive {
-        Drive::Fourier(_) => vec![normal],
-        Drive::Couette(u) if !linear && u.abs() > GENTLE => {
-            // Molecules of both plates no longer overlap, and the gas between them warms up.
-            let reach = 0.5 * u.abs() + 4.8 * hottest(u).sqrt();
-            let least = (2.0 * reach / 0.55).ceil() as usize;
-            vec![
-                normal,
-                Axis::uniform(resolution.tangential.max(least), -reach, reach)?,
-            ]
-        }
-        Drive::Couette(_) => vec![normal, Axis::hermite(resolution.tangential)?],
-    };
-    let flow = axes.len();
-    let nodes = Nodes::of(&VelocitySpace::new(axes, flow)?);
-    if let (Drive::Couette(u), false) = (drive, linear) {
-        nodes.check(
-            "the gas between plates that slide so fast",
-            [0.0; 2],
-            hottest(u),
-        )?;
-    }
-    Ok(SteadyProblem {
-        dimensions: 1,
-        widths: [graded(resolution.cells, delta), vec![1.0]],
-        origin: [-0.5 * delta, 0.0],
-        nodes,
-        gas,
-        boundaries: Boundaries::line(wall(left), wall(right)),
-        initial: vec![State::REST; resolution.cells],
-        linear,
-        integral: None,
-    })
+    Ok([left, right].map(|(temperature, velocity)| Wall {
+        temperature,
+        velocity: [0.0, velocity],
+        accommodation,
+    }))
 }
 
 /// Widths of cells that crowd towards both ends: the profiles have an infinite slope there, like x ln x.

@@ -293,6 +293,13 @@ impl<M: Machine, T: Real> Plane<M, T> {
 
 impl<M: Machine, T: Real> MachineSweeps<M, T> {
     pub(super) fn new(machine: M, plan: &Plan) -> Result<Self> {
+        if plan.force != 0.0 {
+            return Err(Error::invalid(
+                "force",
+                plan.force,
+                "0 on a GPU: compute a flow by a force on the CPU",
+            ));
+        }
         let limits = machine.limits()?;
         let wanted = BLOCKS_PER_MULTIPROCESSOR * limits.multiprocessors.max(1) as usize;
         let (space, sizes) = if plan.dimensions == 1 {

@@ -56,8 +56,6 @@ struct Integral {
 impl Integral {
     fn new(plan: &Plan, config: &OperatorConfig) -> Result<Self> {
         let grid = config.grid;
-        let mut config = config.clone();
-        config.spectral.mirrors.z = true;
         let refused = || {
             Error::invalid(
                 "nodes",
@@ -91,7 +89,7 @@ impl Integral {
         }
         let cells = plan.layout.cells;
         Ok(Self {
-            operator: CollisionOperator::new(config)?,
+            operator: CollisionOperator::new(config.clone())?,
             places,
             together: cells.div_ceil(cells.div_ceil(TOGETHER)),
         })
@@ -423,7 +421,13 @@ fn fluxes(plan: &Plan, f: &[f64], [ux, uy]: [f64; 2]) -> [f64; 5] {
 impl Sweeps for IntegralSweeps {
     fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept> {
         let plan = &self.plan;
-        let collided = self.integral.collide(plan, &plan.moved(x)?)?;
+        let mut collided = self.integral.collide(plan, &plan.moved(x)?)?;
+        let sources = collided.source.par_chunks_exact_mut(plan.nodes.len());
+        sources.zip(plan.pushes(x)).for_each(|(source, push)| {
+            for (node, source) in source.iter_mut().enumerate() {
+                *source += plan.pushed(&push, node)[0];
+            }
+        });
         let parts = plan.sweep(x, &collided);
         let faces = plan.leave(&parts, y);
         let layout = plan.layout;
@@ -452,6 +456,7 @@ impl Sweeps for IntegralSweeps {
             defects: by_component(4, &|_, of, k| of.defects[k]),
             left: faces.iter().step_by(leaving::LEN).copied().collect(),
             fluxes: passed,
+            built: Vec::new(),
             closing: Some(Sums {
                 cells: by_component(5, &|_, of, k| of.fluxes[k]),
                 faces,

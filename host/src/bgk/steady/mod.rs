@@ -19,6 +19,8 @@
 //! **Around the collision integral.** With [`SteadyProblem::integral`] molecules collide, as in [`boltzmann`](super::boltzmann). The distribution is stored, and sweeps with the
 //! frequency of the loss, `v.grad f + nu f = I(f0, f0) + nu f0`, take the place of those above. All else is the same.
 //!
+//! **Force.** On a line a [force](SteadyProblem::force) along y may act on the gas, as in a channel.
+//!
 //! **Conditions beside the boundaries.** Where no mass passes any boundary the total mass is that of the start. A wave between two parallel streams has
 //! no position of its own; the mass of the start determines it.
 //!
@@ -40,6 +42,7 @@ mod correction;
 mod cpu;
 mod engine;
 mod fit;
+mod force;
 mod gpu;
 mod integral;
 mod memory;
@@ -54,9 +57,7 @@ mod solution;
 mod solver;
 mod sums;
 
-pub(super) use self::anderson::Anderson;
 pub use self::config::SteadyConfig;
-pub(super) use self::correction::constant_flux;
 use self::cpu::CpuSweeps;
 use self::engine::Sweeps;
 use self::gpu::MachineSweeps;
@@ -68,7 +69,6 @@ pub use self::solution::{Exchange, Solution, Status};
 #[cfg(feature = "cli")]
 pub(crate) use self::solver::check;
 pub use self::solver::{Checkpoint, SteadySolver, solve};
-pub(crate) use self::solver::{MOST_ROUNDOFF, PATIENCE, ROUNDOFF_PATIENCE};
 pub use super::cases::plates;
 use crate::compute::{Precision, Resolved, engine_of};
 use crate::error::Result;

@@ -103,6 +103,8 @@ pub(super) struct Plan {
     pub(super) heat_lag: f64,
     pub(super) omega: f64,
     pub(super) frequency: f64,
+    /// Acceleration along y.
+    pub(super) force: f64,
     pub(super) diamond: bool,
     /// Dimensions of the velocities, and K, those that are integrated out.
     pub(super) velocity_dimensions: usize,
@@ -153,6 +155,7 @@ impl Plan {
             },
             omega: problem.gas.omega,
             frequency: problem.gas.frequency,
+            force: problem.force,
             diamond: closure == Closure::Diamond,
             velocity_dimensions: velocities.dimensions,
             internal: velocities.internal(),

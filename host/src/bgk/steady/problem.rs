@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::nodes::Nodes;
 use crate::bgk::{Boundaries, Boundary, Gas, Problem, State};
-use crate::collision::OperatorConfig;
+use crate::collision::{Mirrors, OperatorConfig};
 use crate::error::{Error, Result};
 
 /// How what leaves a cell follows from what is in it.
@@ -43,6 +43,10 @@ pub struct SteadyProblem {
     /// [`FlowConfig::steady`](crate::bgk::boltzmann::FlowConfig::steady) sees to. The solver's configuration says where it is computed, and in which arithmetic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integral: Option<OperatorConfig>,
+    /// Acceleration along y by a force on the gas of a line, in units of v0^2/l0: it acts on the local Maxwellian, which is exact to first order. A pressure gradient does the same
+    /// as the force `-(dp/dy)/rho`.
+    #[serde(default)]
+    pub force: f64,
 }
 
 impl From<&Problem> for SteadyProblem {
@@ -60,6 +64,7 @@ impl From<&Problem> for SteadyProblem {
             initial: problem.initial.clone(),
             linear: false,
             integral: None,
+            force: 0.0,
         }
     }
 }
@@ -88,6 +93,28 @@ impl SteadyProblem {
                 centre
             })
             .collect()
+    }
+
+    /// The symmetries of f: it is even in v_z, and where nothing moves along a line's plates also in v_y, and the same after their exchange.
+    pub(super) fn mirrors(&self) -> Mirrors {
+        let rests = |face: &Boundary| match face {
+            Boundary::Wall(wall) => wall.velocity[1] == 0.0,
+            Boundary::Inflow(state) => state.velocity[1] == 0.0,
+            Boundary::Specular | Boundary::Periodic => true,
+        };
+        let starts = self.initial.iter().all(|state| state.velocity[1] == 0.0);
+        if self.dimensions == 1
+            && self.force == 0.0
+            && starts
+            && self.boundaries.along(0).iter().all(rests)
+        {
+            Mirrors::ALL
+        } else {
+            Mirrors {
+                z: true,
+                ..Mirrors::NONE
+            }
+        }
     }
 
     /// Checks the parts and that they belong together.
@@ -139,6 +166,14 @@ impl SteadyProblem {
         }
         for state in &self.initial {
             state.validate()?;
+        }
+        let pushed = self.dimensions == 1 && self.nodes.dimensions > 1 && !self.linear;
+        if !self.force.is_finite() || (self.force != 0.0 && !pushed) {
+            return Err(Error::invalid(
+                "force",
+                self.force,
+                "a finite number, and 0 but for nonlinear flows on a line with velocities along y",
+            ));
         }
         if self.linear && self.integral.is_some() {
             return Err(Error::invalid(

@@ -44,16 +44,16 @@ pub struct Checkpoint {
 }
 
 /// Iterations without a new least residual after which an iteration with a correction counts as stalled.
-pub(crate) const PATIENCE: usize = 30;
+const PATIENCE: usize = 30;
 /// The same without a correction, where residuals rise for long before they fall.
 const PLAIN_PATIENCE: usize = 150;
 /// The same where roundoff is reached.
-pub(crate) const ROUNDOFF_PATIENCE: usize = 5;
+const ROUNDOFF_PATIENCE: usize = 5;
 
 /// Spread of the fluxes that roundoff explains, in units of the roundoff of one.
 const LEVEL: f64 = 8.0;
 /// Spread of the fluxes beyond which a result is none, however large roundoff is.
-pub(crate) const MOST_ROUNDOFF: f64 = 1e-2;
+const MOST_ROUNDOFF: f64 = 1e-2;
 
 /// Mean free paths from wall to wall beyond which roundoff in f64 exceeds [`MOST_ROUNDOFF`] of the fluxes.
 const THICKEST: f64 = 1e12;
@@ -108,6 +108,7 @@ impl SteadySolver {
             Some(operator) => {
                 let mut operator = operator.clone();
                 operator.compute = config.compute;
+                operator.spectral.mirrors = problem.mirrors();
                 let sweeps = IntegralSweeps::new(&plan, &operator)?;
                 let device = sweeps.device();
                 (Box::new(sweeps) as Box<dyn Sweeps>, device)
@@ -193,7 +194,8 @@ impl SteadySolver {
 
     fn iteration(&mut self) -> Result<f64> {
         let started = Instant::now();
-        let swept = self.sweeps.iterate(&self.x, &mut self.y)?;
+        let mut swept = self.sweeps.iterate(&self.x, &mut self.y)?;
+        self.plan.without_force(&self.x, &mut swept);
         self.plan.update(&self.x, &swept, &mut self.y);
         if !self.plan.is_admissible(&self.y) {
             return Err(Error::Numerical(format!(
@@ -428,6 +430,11 @@ impl SteadySolver {
         })
     }
 
+    /// The reduced flow rate along a channel by a force, `G = u / (a delta)` with the mean velocity u: `delta/6 + sigma + ...` in thick gas.
+    pub fn flow_rate(&self) -> Option<f64> {
+        (self.plan.force != 0.0).then(|| self.plan.flow_rate(&self.x))
+    }
+
     /// The problem.
     pub fn problem(&self) -> &SteadyProblem {
         &self.problem
@@ -441,8 +448,13 @@ impl SteadySolver {
 
 /// The machine and the plan of a problem that it can solve.
 fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, Plan)> {
-    let resolved = config.compute.resolve()?;
-    memory::check(problem, config, matches!(resolved, Resolved::Cpu))?;
+    // The collision integral opens its devices itself; the sweeps around it are on the CPU.
+    let resolved = match problem.integral {
+        Some(_) => Resolved::Cpu,
+        None => config.compute.resolve()?,
+    };
+    let keeps_sums = problem.integral.is_none() && matches!(resolved, Resolved::Cpu);
+    memory::check(problem, config, keeps_sums)?;
     let plan = Plan::new(problem, config.closure)?;
     if plan.thickness() > THICKEST {
         return Err(Error::invalid(

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::known::hard_spheres;
 use super::super::plates::{Flow, Kind};
 use super::super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
-use crate::bgk::boltzmann::{GapCollisions, Plates, PlatesConfig};
+use crate::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use crate::bgk::steady::plates::{Resolution, plates};
 use crate::bgk::steady::{SteadyConfig, solve};
 use crate::bgk::{Axis, Gas, Model, VelocitySpace};
@@ -98,11 +98,9 @@ fn flow_rate(delta: f64, gas: Gas, quick: bool) -> Result<f64> {
     config.cells = if quick { 40 } else { 100 };
     config.tolerance = 1e-8;
     config.iterations = 1000;
-    let mut plates = Plates::new(config)?;
-    while plates.status().is_none() {
-        plates.iterate()?;
-    }
-    plates.flow_rate().ok_or_else(exchanged_nothing)
+    let mut solver = config.solver()?;
+    solver.advance(config.iterations)?;
+    solver.flow_rate().ok_or_else(exchanged_nothing)
 }
 
 fn exchanged_nothing() -> Error {

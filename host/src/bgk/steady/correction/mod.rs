@@ -25,7 +25,6 @@ mod shock;
 
 use self::plane::PlaneCorrection;
 use self::plates::PlatesCorrection;
-pub(in crate::bgk) use self::plates::constant_flux;
 use self::shock::ShockCorrection;
 use super::plan::{EAST, Hold, Plan, WEST};
 use super::problem::{Closure, SteadyProblem};

@@ -1,6 +1,6 @@
 //! The correction between two walls.
 //!
-//! On a line the corrected fluxes are constants. With the fluxes J of f at the faces, a cell's law `C - (J_- + J_+)/2 = -k (z_+ - z_-)/h`
+//! On a line the corrected fluxes are constants, those of a force in a channel without what it brings in on the way. With the fluxes J of f at the faces, a cell's law `C - (J_- + J_+)/2 = -k (z_+ - z_-)/h`
 //! and the walls' laws `C - J = -+ g z` determine the constant C and the face values z by one sum over the cells. First z is the tangential velocity
 //! and C the shear stress, then z is the temperature and C the energy flux.
 //!
@@ -44,21 +44,15 @@ struct Wall {
 }
 
 /// A constant flux, and the values at the faces that drive it.
-pub(in crate::bgk) struct Line {
-    pub(in crate::bgk) constant: f64,
-    pub(in crate::bgk) faces: Vec<f64>,
+struct Line {
+    constant: f64,
+    faces: Vec<f64>,
 }
 
 /// The constant C and the face values z with `C = left - g_0 z_0`, `C = right + g_1 z_N` and `z_{i+1} = z_i - t_i (C - source_i)`.
 ///
 /// Where neither wall exchanges anything the flux is the mean of both and z is left at zero.
-pub(in crate::bgk) fn constant_flux(
-    left: f64,
-    right: f64,
-    conductance: [f64; 2],
-    t: &[f64],
-    source: &[f64],
-) -> Line {
+fn constant_flux(left: f64, right: f64, conductance: [f64; 2], t: &[f64], source: &[f64]) -> Line {
     let resistance: f64 = t.iter().sum();
     let driven: f64 = t.iter().zip(source).map(|(t, s)| t * s).sum();
     let [g0, g1] = conductance;
@@ -118,6 +112,8 @@ impl PlatesCorrection {
 struct Gap<'a> {
     plan: &'a Plan,
     fluxes: &'a [[f64; flux::LEN]],
+    /// Stress that a force has built up in each cell beside the constant one.
+    built: Vec<f64>,
     /// Density, velocity along the walls and temperature of each cell.
     about: Vec<[f64; 3]>,
     /// Viscosity and heat conductivity of each cell.
@@ -153,6 +149,7 @@ impl<'a> Gap<'a> {
         let mut gap = Self {
             plan,
             fluxes: &swept.fluxes,
+            built: swept.built.clone(),
             coefficients: about.iter().map(|a| transport(plan, a[2])).collect(),
             walls: [WEST, EAST].map(|side| wall(plan, x, y, side, &about)),
             about,
@@ -162,6 +159,7 @@ impl<'a> Gap<'a> {
         gap.stress = (0..cells)
             .map(|i| gap.mean(flux::SHEAR, i) - gap.about[i][1] * gap.mean(flux::MASS, i))
             .collect();
+        gap.built.resize(cells, 0.0);
         gap
     }
 
@@ -215,7 +213,7 @@ impl<'a> Gap<'a> {
                 let stress = if self.plan.linear {
                     0.0
                 } else {
-                    self.stress[i]
+                    self.stress[i] + self.built[i]
                 };
                 self.mean(flux::ENERGY, i)
                     - (1.25 * t + 0.5 * u * u) * self.mean(flux::MASS, i)
@@ -226,7 +224,7 @@ impl<'a> Gap<'a> {
             .map(|i| self.about[i][1] + average(&shear.faces, i))
             .collect();
         let source: Vec<f64> = (0..cells)
-            .map(|i| velocity[i] * work + conduction[i] + self.lags[0][i])
+            .map(|i| velocity[i] * (work + self.built[i]) + conduction[i] + self.lags[0][i])
             .collect();
         Energy {
             line: self.constant(at, 1, &source),
@@ -263,8 +261,9 @@ impl<'a> Gap<'a> {
             if plan.shakhov {
                 let thickness: f64 = plan.thickness();
                 let along = self.lags[1][cell] * (thickness / (thickness + 3.0)).min(1.0);
-                y[4 * cells + cell] +=
-                    energy.line.constant - energy.velocity[cell] * work - energy.conduction[cell];
+                y[4 * cells + cell] += energy.line.constant
+                    - energy.velocity[cell] * (work + self.built[cell])
+                    - energy.conduction[cell];
                 y[5 * cells + cell] += along;
             }
             plan.add_primitive(y, cell, change);

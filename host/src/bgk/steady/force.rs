@@ -1,0 +1,84 @@
+//! A force along the plates of a line.
+//!
+//! It acts on the local Maxwellian: `a df/dv_y = -2 a (v_y - u_y)/T M`. On the nodes it brings no mass and the momentum `a n`, both exactly.
+
+use rayon::prelude::*;
+
+use super::plan::{COEFFICIENTS, Plan};
+use super::sums::{Swept, flux};
+
+/// Effect of the force on the gas of a cell: `factor (v_y - drift) M` at each node.
+pub(super) struct Push {
+    pub(super) factor: f64,
+    pub(super) drift: f64,
+    /// The numbers that M is evaluated from.
+    maxwellian: [f64; COEFFICIENTS],
+    /// Momentum and energy that the force brings into a unit of space and time.
+    brought: [f64; 2],
+}
+
+impl Plan {
+    /// The effect on each cell; nothing without a force.
+    pub(super) fn pushes(&self, x: &[f64]) -> Vec<Push> {
+        let cells = if self.force == 0.0 {
+            0
+        } else {
+            self.layout.cells
+        };
+        let cells = (0..cells).into_par_iter();
+        cells.map(|cell| self.push(x, cell)).collect()
+    }
+
+    fn push(&self, x: &[f64], cell: usize) -> Push {
+        let state = self.primitive(x, cell);
+        let maxwellian = self.local(state, [0.0; 2]);
+        // Sums over 1, v_y, v_y^2, and over the energy and its product with v_y.
+        let mut sums = [0.0; 5];
+        for (node, &[vx, vy, vz2, w]) in self.nodes.iter().enumerate() {
+            let [first, second] = self.equilibrium(&maxwellian, node).map(|f| w * f);
+            let energy = 0.5 * ((vx * vx + vy * vy + vz2) * first + second);
+            let terms = [first, vy * first, vy * vy * first, energy, vy * energy];
+            for (sum, term) in sums.iter_mut().zip(terms) {
+                *sum += term;
+            }
+        }
+        let [mass, momentum, stress, energy, flux] = sums;
+        let drift = momentum / mass;
+        let brought = self.force * state[0];
+        let factor = brought / (stress - drift * momentum);
+        Push {
+            factor,
+            drift,
+            maxwellian,
+            brought: [brought, factor * (flux - drift * energy)],
+        }
+    }
+
+    /// The effect at a node: both functions.
+    pub(super) fn pushed(&self, push: &Push, node: usize) -> [f64; 2] {
+        let speed = push.factor * (self.nodes[node][1] - push.drift);
+        self.equilibrium(&push.maxwellian, node).map(|f| speed * f)
+    }
+
+    /// Takes what a force at the unknowns `x` brings in on the way off the fluxes: those of a steady flow are then constant.
+    pub(super) fn without_force(&self, x: &[f64], swept: &mut Swept) {
+        let mut all = [0.0; 2];
+        for (cell, push) in self.pushes(x).iter().enumerate() {
+            let [momentum, energy] = push.brought.map(|part| self.widths[0][cell] * part);
+            swept.built.push(all[0] + 0.5 * momentum);
+            all = [all[0] + momentum, all[1] + energy];
+            let fluxes = &mut swept.fluxes[cell + 1];
+            fluxes[flux::SHEAR] -= all[0];
+            fluxes[flux::ENERGY] -= all[1];
+        }
+    }
+
+    /// The reduced flow rate along a channel, `G = u / (a delta)` with the mean velocity u.
+    pub(super) fn flow_rate(&self, x: &[f64]) -> f64 {
+        let momentum = &x[2 * self.layout.cells..];
+        let pairs = self.widths[0].iter().zip(momentum);
+        let flow: f64 = pairs.map(|(width, momentum)| width * momentum).sum();
+        let delta: f64 = self.widths[0].iter().sum();
+        flow / (delta * delta * self.force)
+    }
+}
