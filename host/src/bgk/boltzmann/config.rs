@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bgk::steady::SteadyProblem;
+use crate::bgk::transient::check_step;
 use crate::bgk::{
-    Axis, Boundaries, Boundary, Courant, DiscreteMaxwellian, Gas, Model, Moments, Problem, Scheme,
-    Space, State, VelocitySpace,
+    Axis, Boundaries, Boundary, DiscreteMaxwellian, Gas, Model, Moments, Problem, Scheme, Space,
+    State, VelocitySpace,
 };
 use crate::collision::transport::{Flux, exact_decay_rate};
 use crate::collision::{OperatorConfig, Scattering, VelocityGrid};
@@ -289,29 +290,7 @@ impl FlowConfig {
     }
 
     fn validate_step(&self) -> Result<()> {
-        let (space, velocity) = (&self.space, self.velocity_space()?);
-        if !(self.dt.is_finite() && self.dt > 0.0) {
-            return Err(Error::invalid(
-                "dt",
-                self.dt,
-                "a time step that must be positive and finite",
-            ));
-        }
-        for direction in 0..space.dimensions() {
-            let cells = [space.nx(), space.ny()][direction];
-            let fastest = velocity.axes()[direction].fastest();
-            let most = Courant::new(fastest, self.dt, space.step(direction)).distance();
-            if most + 2.0 > cells as f64 {
-                return Err(Error::invalid(
-                    "dt",
-                    self.dt,
-                    format!(
-                        "a smaller time step: the fastest molecules cross {most:.1} cells along {}, of {cells} there are, and two less than all is the limit",
-                        ["x", "y"][direction]
-                    ),
-                ));
-            }
-        }
+        check_step(&self.space, &self.velocity_space()?, self.dt)?;
         let longest = self.crossing_step()?;
         if self.stepping == Stepping::Penalised && self.dt > longest * (1.0 + 1e-12) {
             return Err(Error::invalid(

@@ -441,15 +441,8 @@ impl ShockProfile {
         let place = ((x - first) / self.step()).max(0.0);
         let i = (place as usize).clamp(1, self.points.len() - 3);
         let s = place - i as f64;
-        // Lagrange's polynomial through four cells.
-        let weights = [
-            -s * (s - 1.0) * (s - 2.0) / 6.0,
-            (s + 1.0) * (s - 1.0) * (s - 2.0) / 2.0,
-            -(s + 1.0) * s * (s - 2.0) / 2.0,
-            (s + 1.0) * s * (s - 1.0) / 6.0,
-        ];
         let mut value = [0.0; 3];
-        for (weight, point) in weights.iter().zip(&self.points[i - 1..]) {
+        for (weight, point) in lagrange(s).iter().zip(&self.points[i - 1..]) {
             value[0] +=
                 weight * (point.density - before.density) / (after.density - before.density);
             value[1] += weight * (point.temperature - before.temperature)
@@ -460,6 +453,16 @@ impl ShockProfile {
     }
 }
 
+/// Weights of Lagrange's polynomial through four cells, at the share `s` of the way from the second to the third.
+fn lagrange(s: f64) -> [f64; 4] {
+    [
+        -s * (s - 1.0) * (s - 2.0) / 6.0,
+        (s + 1.0) * (s - 1.0) * (s - 2.0) / 2.0,
+        -(s + 1.0) * s * (s - 2.0) / 2.0,
+        (s + 1.0) * s * (s - 1.0) / 6.0,
+    ]
+}
+
 /// Where a rising function of the cells' values takes `level` between the cells `i - 1` and `i`: cubic interpolation, solved by bisection.
 fn interpolate_inverse(x: &[f64], values: &[f64], i: usize, level: f64) -> f64 {
     let h = x[i] - x[i - 1];
@@ -467,11 +470,9 @@ fn interpolate_inverse(x: &[f64], values: &[f64], i: usize, level: f64) -> f64 {
     if i < 2 || i + 1 >= values.len() {
         return x[i - 1] + h * (level - a) / (b - a);
     }
-    let (before, after) = (values[i - 2], values[i + 1]);
-    let at = |s: f64| {
-        -s * (s - 1.0) * (s - 2.0) / 6.0 * before + (s + 1.0) * (s - 1.0) * (s - 2.0) / 2.0 * a
-            - (s + 1.0) * s * (s - 2.0) / 2.0 * b
-            + (s + 1.0) * s * (s - 1.0) / 6.0 * after
+    let at = |s: f64| -> f64 {
+        let terms = lagrange(s).into_iter().zip(&values[i - 2..]);
+        terms.map(|(weight, value)| weight * value).sum()
     };
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {

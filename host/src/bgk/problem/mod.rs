@@ -232,17 +232,8 @@ impl Problem {
         Ok(problem)
     }
 
-    /// The same problem with Maxwellians sampled as they are in the continuum.
-    #[must_use]
-    pub fn without_correction(self) -> Self {
-        Self {
-            conservative: false,
-            ..self
-        }
-    }
-
     /// The states that are known beforehand: the distinct ones of the start, and those of the boundaries.
-    pub fn known_states(&self) -> Vec<State> {
+    fn known_states(&self) -> Vec<State> {
         let mut states: Vec<State> = Vec::new();
         for direction in 0..self.space.dimensions() {
             for face in self.boundaries.along(direction) {

@@ -26,7 +26,7 @@ use self::gpu::MachineEngine;
 use self::parts::{Cut, Kept, Parted};
 pub use self::pieces::CheckpointPart;
 use self::reference::Reference;
-pub(super) use self::shift::van_leer;
+pub(super) use self::shift::{check_step, van_leer};
 pub use self::shift::{Courant, Scheme};
 use self::symmetry::{Reduced, SymmetryReduction};
 use super::{Moments, Problem, State};
@@ -56,9 +56,6 @@ pub struct SimulationConfig {
     #[serde(flatten)]
     pub compute: Compute,
 }
-
-/// Fewest cells along a direction: molecules must not cross all of them but two in a step.
-const LEAST_CELLS: usize = 3;
 
 fn yes() -> bool {
     true
@@ -104,39 +101,7 @@ impl SimulationConfig {
     /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
     pub fn validate(&self) -> Result<()> {
         self.problem.validate()?;
-        let Problem {
-            space, velocity, ..
-        } = &self.problem;
-        if !(self.dt.is_finite() && self.dt > 0.0) {
-            return Err(Error::invalid(
-                "dt",
-                self.dt,
-                "a time step that must be positive and finite",
-            ));
-        }
-        for direction in 0..space.dimensions() {
-            let axis = &velocity.axes()[direction];
-            let cells = [space.nx(), space.ny()][direction];
-            let most = Courant::new(axis.fastest(), self.dt, space.step(direction)).distance();
-            if most + 2.0 > cells as f64 {
-                let along = ["x", "y"][direction];
-                if cells < LEAST_CELLS {
-                    return Err(Error::invalid(
-                        "cells",
-                        format!("{cells} along {along}"),
-                        format!("at least {LEAST_CELLS} in a run in time"),
-                    ));
-                }
-                return Err(Error::invalid(
-                    "dt",
-                    format!("{:e}", self.dt),
-                    format!(
-                        "a smaller time step: the fastest molecules cross {most:.3} cells along {along}, of {cells} there are, and two less than all is the limit"
-                    ),
-                ));
-            }
-        }
-        Ok(())
+        check_step(&self.problem.space, &self.problem.velocity, self.dt)
     }
 
     fn plan(&self) -> StepPlan {
@@ -530,11 +495,9 @@ impl Simulation {
     pub fn checkpoint(&mut self) -> Result<Checkpoint> {
         let saved = self.engine.run(|engine| engine.save())?;
         Ok(Checkpoint {
-            config: self.config.clone(),
-            step: self.step,
             populations: saved.populations,
             extra: saved.extra,
-            looked: self.change.looked().cloned(),
+            ..self.checkpoint_head()
         })
     }
 

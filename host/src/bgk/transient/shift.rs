@@ -3,7 +3,8 @@
 use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::{Axis, Space};
+use crate::bgk::{Axis, Space, VelocitySpace};
+use crate::error::{Error, Result};
 
 /// How the fraction of a cell that molecules travel in a step is interpolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,6 +52,43 @@ impl Courant {
             .map(|&v| Self::new(v, dt, width))
             .collect()
     }
+}
+
+/// Fewest cells along a direction: molecules must not cross all of them but two in a step.
+const LEAST_CELLS: usize = 3;
+
+/// Refuses a time step that is none, or in which the fastest molecules cross all of space.
+pub(in crate::bgk) fn check_step(space: &Space, velocity: &VelocitySpace, dt: f64) -> Result<()> {
+    if !(dt.is_finite() && dt > 0.0) {
+        return Err(Error::invalid(
+            "dt",
+            dt,
+            "a time step that must be positive and finite",
+        ));
+    }
+    for direction in 0..space.dimensions() {
+        let axis = &velocity.axes()[direction];
+        let cells = [space.nx(), space.ny()][direction];
+        let most = Courant::new(axis.fastest(), dt, space.step(direction)).distance();
+        if most + 2.0 > cells as f64 {
+            let along = ["x", "y"][direction];
+            if cells < LEAST_CELLS {
+                return Err(Error::invalid(
+                    "cells",
+                    format!("{cells} along {along}"),
+                    format!("at least {LEAST_CELLS} in a run in time"),
+                ));
+            }
+            return Err(Error::invalid(
+                "dt",
+                format!("{dt:e}"),
+                format!(
+                    "a smaller time step: the fastest molecules cross {most:.3} cells along {along}, of {cells} there are, and two less than all is the limit"
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// `c A B / (A + B)` of the differences to the neighbours, and 0 at an extremum: van Leer's slope with c = 2, half of it with c = 1.

@@ -33,6 +33,7 @@ use rayon::prelude::*;
 use self::dissection::{Factors, Unknowns};
 use self::operators::{Local, VERTICES, edge};
 use self::walls::{AtWall, Lag, lags, return_changed};
+use super::laws::lag;
 use crate::bgk::steady::plan::{Plan, Side};
 use crate::bgk::steady::sums::Swept;
 use crate::error::{Error, Result};
@@ -70,7 +71,6 @@ pub(in crate::bgk::steady) struct PlaneCorrection {
     /// Share of the smoothed defect of mass, by cell.
     filter: Vec<f64>,
     damping: f64,
-    prandtl: f64,
     /// Length of the shorter side.
     length: f64,
     /// Whether the last correction was cut off.
@@ -113,12 +113,11 @@ impl PlaneCorrection {
         if !applies {
             return Ok(None);
         }
-        let prandtl = 1.0 - plan.shakhov_factor / 1.6;
         let size = |d: usize| plan.widths[d].iter().sum::<f64>();
         let length = size(0).min(size(1));
         let delta = length * plan.frequency;
         let unknowns = unknowns(plan);
-        let cells = at_rest(plan, prandtl);
+        let cells = at_rest(plan);
         let factors = factor(&unknowns, &cells)?;
         let filter = cells.iter().map(|cell| {
             let thickness = plan.frequency * cell.volume().sqrt();
@@ -130,7 +129,6 @@ impl PlaneCorrection {
             factors,
             cells,
             damping: 1.0 / (1.0 + DAMPING / (delta * delta)),
-            prandtl,
             length,
             limited: false,
             about: Vec::new(),
@@ -235,7 +233,7 @@ impl PlaneCorrection {
             local.temperature = t;
             local.velocity = [ux, uy];
             local.viscosity = 0.5 * t.powf(plan.omega) / plan.frequency;
-            local.conductivity = 1.25 * local.viscosity / self.prandtl;
+            local.conductivity = 1.25 * local.viscosity / plan.prandtl;
         }
         self.factors = factor(&self.unknowns, &self.cells)?;
         self.about = x[..4 * cells].to_vec();
@@ -244,7 +242,10 @@ impl PlaneCorrection {
 
     /// The solution of the equations for the defects of a sweep.
     fn change(&self, plan: &Plan, x: &[f64], swept: &Swept, y: &[f64]) -> Change {
-        let heat = self.heat_lags(plan, x, y);
+        let lag = |cell: usize, d: usize| lag(plan, x, y, 4 + d, cell);
+        let heat: Vec<[f64; 2]> = (0..plan.layout.cells)
+            .map(|cell| [lag(cell, 0), lag(cell, 1)])
+            .collect();
         let lags = lags(plan, x, y);
         let defects = defects(plan, x, swept, y);
         let (mut first, mut second) = self.right_sides(plan, x, &defects, &heat);
@@ -261,18 +262,6 @@ impl PlaneCorrection {
         cells.iter_mut().for_each(|c| c[0] += constant);
         let faces = self.change_at_walls(plan, &flow, &theta, &lags, constant);
         Change { cells, faces }
-    }
-
-    /// Changes of the heat flux by a relaxation that Fourier's law does not contain, by cell; see [`lag`](super::laws::lag).
-    fn heat_lags(&self, plan: &Plan, x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
-        let cells = plan.layout.cells;
-        if !plan.shakhov {
-            return vec![[0.0; 2]; cells];
-        }
-        let of = |cell: usize, d: usize| {
-            plan.heat_lag * (y[(4 + d) * cells + cell] - x[(4 + d) * cells + cell])
-        };
-        (0..cells).map(|cell| [of(cell, 0), of(cell, 1)]).collect()
     }
 
     /// The right sides of the temperature, and of the velocity and pressure, by the defects in the cells.
@@ -481,19 +470,7 @@ impl PlaneCorrection {
         let cells = plan.layout.cells;
         for (cell, change) in change.cells.iter().enumerate() {
             let [dn, dx, dy, dt, qx, qy] = change.map(|c| share * c);
-            if plan.linear {
-                y[cell] += dn;
-                y[cells + cell] += dx;
-                y[2 * cells + cell] += dy;
-                y[3 * cells + cell] += 1.5 * (dn + dt);
-            } else {
-                let [n, ux, uy, t] = plan.primitive(y, cell);
-                let (n, ux, uy, t) = (n + dn, ux + dx, uy + dy, t + dt);
-                y[cell] = n;
-                y[cells + cell] = n * ux;
-                y[2 * cells + cell] = n * uy;
-                y[3 * cells + cell] = n * (ux * ux + uy * uy + 1.5 * t);
-            }
+            plan.add_primitive(y, cell, [dn, dx, dy, dt]);
             if plan.shakhov {
                 y[4 * cells + cell] += qx;
                 y[5 * cells + cell] += qy;
@@ -579,7 +556,7 @@ fn unknowns(plan: &Plan) -> [Unknowns; 2] {
 }
 
 /// Gas at rest of density and temperature 1.
-fn at_rest(plan: &Plan, prandtl: f64) -> Vec<Local> {
+fn at_rest(plan: &Plan) -> Vec<Local> {
     let (nx, ny) = (plan.nx, plan.ny);
     (0..nx * ny)
         .map(|cell| {
@@ -592,7 +569,7 @@ fn at_rest(plan: &Plan, prandtl: f64) -> Vec<Local> {
                 temperature: 1.0,
                 velocity: [0.0; 2],
                 viscosity: 0.5 / plan.frequency,
-                conductivity: 0.625 / (prandtl * plan.frequency),
+                conductivity: 0.625 / (plan.prandtl * plan.frequency),
                 walls: [0, 1, 2, 3].map(|side| match &plan.sides[side] {
                     Some(wall) if at_side[side] => wall.share / (2.0 - wall.share),
                     _ => 0.0,
