@@ -36,7 +36,7 @@ fn public_types_go_to_other_threads() {
         bgk::SimulationConfig, bgk::Checkpoint, bgk::Looked, bgk::Moments, bgk::Mach, bgk::Shock, bgk::ShockProfile, bgk::Boundaries, bgk::Wall,
         bgk::FaceFlux, bgk::DiscreteMaxwellian, bgk::Model, bgk::Gas, bgk::Units, bgk::Species, bgk::Cavity, bgk::CavityResults,
         bgk::State, bgk::Space, bgk::Problem, bgk::Scheme, bgk::Courant, bgk::VelocitySpace, bgk::quadrature::Rule,
-        bgk::separate::Sequential<f64>, steady::SteadyProblem, steady::SteadyConfig, steady::Exchange, steady::Solution, steady::Nodes,
+        steady::SteadyProblem, steady::SteadyConfig, steady::Exchange, steady::Solution, steady::Nodes,
         steady::plates::Resolution, steady::plates::Drive, steady::Checkpoint, steady::Status, boltzmann::FlowConfig, boltzmann::Stepping, boltzmann::Checkpoint, boltzmann::ShockWave, boltzmann::Look,
     }
     each! { shared:
