@@ -1,0 +1,110 @@
+//! The fields of a cell, and the local equilibrium that they parametrise.
+
+use super::plan::{COEFFICIENTS, Plan};
+use crate::bgk::State;
+
+impl Plan {
+    /// The first four unknowns of a cell in a state.
+    pub(super) fn unknowns(&self, state: &State) -> [f64; 4] {
+        let State {
+            density: n,
+            velocity: [ux, uy],
+            temperature: t,
+        } = *state;
+        if self.linear {
+            [n - 1.0, ux, uy, 1.5 * (n - 1.0 + t - 1.0)]
+        } else {
+            [n, n * ux, n * uy, n * (ux * ux + uy * uy + 1.5 * t)]
+        }
+    }
+
+    /// Density, velocity and temperature of a cell; in the linear case their perturbations.
+    pub(super) fn primitive(&self, x: &[f64], cell: usize) -> [f64; 4] {
+        let at = |k: usize| x[k * self.layout.cells + cell];
+        if self.linear {
+            [at(0), at(1), at(2), at(3) / 1.5 - at(0)]
+        } else {
+            self.state([0, 1, 2, 3].map(at))
+        }
+    }
+
+    /// Density, velocity and temperature of sums of f (1, v_x, v_y, |v|^2).
+    pub(super) fn state(&self, [n, mx, my, square]: [f64; 4]) -> [f64; 4] {
+        let [ux, uy] = [mx / n, my / n];
+        [n, ux, uy, (square / n - ux * ux - uy * uy) / 1.5]
+    }
+
+    /// Whether every cell has a positive density and temperature.
+    pub(super) fn is_admissible(&self, x: &[f64]) -> bool {
+        let finite = x.iter().all(|value| value.is_finite());
+        finite
+            && (self.linear
+                || (0..self.layout.cells).all(|cell| {
+                    let [n, _, _, t] = self.primitive(x, cell);
+                    n > 0.0 && t > 0.0
+                }))
+    }
+
+    /// The numbers that the cells' local equilibria are evaluated from.
+    pub(super) fn coefficients(&self, x: &[f64]) -> Vec<[f64; COEFFICIENTS]> {
+        let cells = self.layout.cells;
+        (0..cells)
+            .map(|cell| {
+                let q = if self.shakhov {
+                    [x[4 * cells + cell], x[5 * cells + cell]]
+                } else {
+                    [0.0; 2]
+                };
+                self.local(self.primitive(x, cell), q.map(|q| self.shakhov_factor * q))
+            })
+            .collect()
+    }
+
+    /// The numbers that a local equilibrium is evaluated from: density, velocity and temperature, and (1-Pr) (8/5) q.
+    pub(super) fn local(&self, state: [f64; 4], q: [f64; 2]) -> [f64; COEFFICIENTS] {
+        let [n, ux, uy, t] = state;
+        if self.linear {
+            let half_k = 0.5 * self.internal;
+            return [n, 2.0 * ux, 2.0 * uy, t, q[0], q[1], self.frequency, half_k];
+        }
+        let d = 0.5 * self.velocity_dimensions as f64;
+        let k = q.map(|q| q / (n * t * t));
+        let nu = self.frequency * n * t.powf(1.0 - self.omega);
+        let amplitude = n * (std::f64::consts::PI * t).powf(-d);
+        [
+            amplitude,
+            ux,
+            uy,
+            1.0 / t,
+            k[0],
+            k[1],
+            nu,
+            0.5 * self.internal * t,
+        ]
+    }
+
+    /// The local equilibrium at a node: both functions.
+    pub(super) fn equilibrium(&self, c: &[f64; COEFFICIENTS], node: usize) -> [f64; 2] {
+        let [vx, vy, vz2, _] = self.nodes[node];
+        let half_k = 0.5 * self.internal;
+        if self.linear {
+            let square = vx * vx + vy * vy + vz2;
+            let k = c[4] * vx + c[5] * vy;
+            let first = c[0]
+                + c[1] * vx
+                + c[2] * vy
+                + c[3] * (square + half_k - 1.5)
+                + k * (square + half_k - 2.5);
+            [first, half_k * (first + c[3] + k)]
+        } else {
+            let (cx, cy) = (vx - c[1], vy - c[2]);
+            let xi = (cx * cx + cy * cy + vz2) * c[3];
+            let k = c[4] * cx + c[5] * cy;
+            let g = c[0] * (-xi).exp();
+            [
+                g * (1.0 + k * (xi + half_k - 2.5)),
+                c[7] * g * (1.0 + k * (xi + half_k - 1.5)),
+            ]
+        }
+    }
+}
