@@ -4,37 +4,36 @@
 //! three small kernels before the pass, which compute the emission of the walls. Populations alternate between two buffers, so two steps are recorded
 //! as a graph and replayed.
 
+mod faces;
 mod halo;
 mod launches;
 mod layout;
+mod results;
 mod shape;
 mod share;
 mod start;
+mod steps;
 
-use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk::boundary::{
-    self, FACE_CELL_THREADS, FACE_ROW_THREADS, FACE_SUM_THREADS, FACE_THREADS, Faces,
-    cells_both_ways, leaving,
-};
-use rarefy_kernels::bgk::equilibrium::{self, KEPT, Relaxing};
-use rarefy_kernels::bgk::layout::{FlowShape, SUMS_SHAKHOV, row};
+use rarefy_kernels::bgk::boundary::{Faces, leaving};
+use rarefy_kernels::bgk::equilibrium::{self, Relaxing};
+use rarefy_kernels::bgk::layout::FlowShape;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes, other_problem};
 use super::parts::Cut;
-use super::relaxation::{fields, heat_flux, stress, sums_of};
+use super::relaxation::{fields, sums_of};
 use super::shift::Scheme;
-use crate::bgk::{Moments, Problem, State};
+use crate::bgk::{Moments, Problem};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
-use halo::{Ends, Ghosts};
+use halo::Ends;
 use launches::Arguments;
 use layout::{gathered, laid_out};
-use shape::{Division, check_room, faces_of, mirrors};
+use shape::{Division, check_room, faces_of};
 use share::Share;
 use start::{Start, axes, later_steps, nodes_and_weights};
 
@@ -365,269 +364,6 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         }
         self.equilibrium(self.relaxing(self.next_dt(), 0, 0))
     }
-
-    /// The outflow through the faces in the coming step, and the emission of walls.
-    fn sum_faces(&mut self, mask: u32) -> Result<()> {
-        let (shape, faces) = (self.shape, Faces { mask, ..self.faces });
-        let f = &self.f[self.now];
-        if mask & 0b0011 != 0 && self.share.wide_lanes() && shape.shakhov == 0 {
-            self.machine.launch(
-                Grid {
-                    blocks: (2 * shape.ny).div_ceil(FACE_CELL_THREADS / 32),
-                    threads: FACE_CELL_THREADS,
-                },
-                boundary::faces_along_x_by_sums {
-                    partial: &self.partial,
-                    axes: &self.axes,
-                    emissions: &self.emissions,
-                    tables: &mut self.tables,
-                    face_sums: &mut self.face_sums,
-                    shape,
-                    faces,
-                    parts: self.share.parts,
-                },
-            )?;
-        } else if mask & 0b0011 != 0 {
-            self.machine.launch(
-                Grid {
-                    blocks: 2 * shape.ny,
-                    threads: FACE_THREADS,
-                },
-                boundary::faces_along_x {
-                    f,
-                    axes: &self.axes,
-                    emissions: &self.emissions,
-                    tables: &mut self.tables,
-                    face_sums: &mut self.face_sums,
-                    shape,
-                    faces,
-                },
-            )?;
-        }
-        if mask & 0b1100 != 0 {
-            let sloped = faces.sloped != 0;
-            let blocks = shape.nx.div_ceil(cells_both_ways(sloped));
-            self.machine.launch(
-                Grid {
-                    blocks: blocks * 2 * faces.chunks,
-                    threads: FACE_ROW_THREADS,
-                },
-                boundary::faces_along_y {
-                    f,
-                    axes: &self.axes,
-                    tables: &self.tables,
-                    partial: &mut self.face_partial,
-                    shape,
-                    faces,
-                },
-            )?;
-            self.machine.launch(
-                Grid {
-                    blocks: 2 * shape.nx.div_ceil(32),
-                    threads: FACE_SUM_THREADS,
-                },
-                boundary::finish_faces_along_y {
-                    partial: &self.face_partial,
-                    emissions: &self.emissions,
-                    tables: &mut self.tables,
-                    face_sums: &mut self.face_sums,
-                    shape,
-                    faces,
-                },
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Fills the ghosts from the outflow towards faces that mirror.
-    fn fill_ghosts(&mut self) -> Result<()> {
-        let (shape, faces) = (self.shape, self.faces);
-        let [left_and_right, bottom_and_top] = mirrors(&shape);
-        let f = &mut self.f[self.now];
-        let (axes, tables) = (&self.axes, &self.tables);
-        if left_and_right != 0 && shape.ghost_columns > 0 {
-            let nodes = shape.count_x * shape.count_y * shape.count_m;
-            self.machine.launch(
-                Grid::per_item((2 * nodes * shape.ny) as usize, 128),
-                boundary::ghosts_along_x {
-                    f,
-                    axes,
-                    tables,
-                    shape,
-                    faces: Faces {
-                        mask: left_and_right,
-                        ..faces
-                    },
-                },
-            )?;
-        }
-        if bottom_and_top != 0 && shape.ghost_rows > 0 {
-            let tiles = shape.nx.div_ceil(cells_both_ways(faces.sloped != 0));
-            self.machine.launch(
-                Grid {
-                    blocks: tiles * 2 * faces.chunks,
-                    threads: FACE_ROW_THREADS,
-                },
-                boundary::ghosts_along_y {
-                    f,
-                    axes,
-                    tables,
-                    shape,
-                    faces: Faces {
-                        mask: bottom_and_top,
-                        ..faces
-                    },
-                },
-            )?;
-        }
-        Ok(())
-    }
-
-    /// The faces with a flux of interest.
-    fn open_faces(&self) -> u32 {
-        (0..4)
-            .filter(|&k| self.units[k].is_some())
-            .map(|k| 1 << k)
-            .sum()
-    }
-
-    /// Works on a rank's cuts and ghosts, where there are any.
-    fn at_cuts(
-        &mut self,
-        work: impl FnOnce(&mut Ends<M, T>, &M, Ghosts<'_, M, T>) -> Result<()>,
-    ) -> Result<()> {
-        let Some(ends) = &mut self.ends else {
-            return Ok(());
-        };
-        let ghosts = Ghosts {
-            f: &mut self.f[self.now],
-            tables: &mut self.tables,
-            state: &mut self.state,
-        };
-        work(ends, &self.machine, ghosts)
-    }
-
-    /// Updates the ghosts of a rank's part where they are stale.
-    fn refresh_ghosts(&mut self) -> Result<()> {
-        let shape = self.shape;
-        self.at_cuts(|ends, machine, ghosts| ends.refresh(machine, shape, ghosts))
-    }
-
-    /// Makes ghosts unusable before they are refreshed.
-    #[cfg(test)]
-    fn poison_ghosts(&mut self) -> Result<()> {
-        let shape = self.shape;
-        self.at_cuts(|ends, machine, ghosts| ends.poison(machine, &shape, ghosts))
-    }
-
-    /// Updates the ghosts whatever their age. The next step is the first of a cycle.
-    fn refresh_all_ghosts(&mut self) -> Result<()> {
-        self.begin_cycle();
-        #[cfg(test)]
-        self.poison_ghosts()?;
-        self.refresh_ghosts()?;
-        self.begin_cycle();
-        Ok(())
-    }
-
-    /// The pass of a step. Rows away from the cuts need no ghosts: they are stepped while the messages fly.
-    fn pass_with_ghosts(&mut self) -> Result<()> {
-        let shape = self.shape;
-        let strip = self.share.sweep.map_or(0, |sweep| sweep.rows);
-        let apart = (self.ends.as_ref()).and_then(|ends| ends.inner_and_edges(&shape, strip));
-        let Some((inner, edges)) = apart else {
-            self.refresh_ghosts()?;
-            if self.share.sweep.is_some() {
-                self.fill_ghosts()?;
-            }
-            return self.pass(false, shape);
-        };
-        self.fill_ghosts()?;
-        let machine = self.machine.clone();
-        let engine = RefCell::new(self);
-        machine.fork_join(
-            &mut || {
-                let mut engine = engine.borrow_mut();
-                engine.refresh_ghosts()?;
-                edges
-                    .iter()
-                    .try_for_each(|rows| engine.pass_over(rows, false, shape))
-            },
-            &mut || engine.borrow_mut().pass_over(&inner, false, shape),
-        )
-    }
-
-    fn begin_cycle(&mut self) {
-        if let Some(ends) = &mut self.ends {
-            ends.cut.begin();
-        }
-    }
-
-    fn issue_step(&mut self, mask: u32) -> Result<()> {
-        #[cfg(test)]
-        self.poison_ghosts()?;
-        // A wall's emission is part of the message.
-        self.sum_faces(mask)?;
-        self.pass_with_ghosts()?;
-        self.now = 1 - self.now;
-        self.equilibrium(self.relaxing(self.plan.dt, self.chunks(), self.later_steps))
-    }
-
-    /// Advances without the fluxes through faces, except where walls need them.
-    fn issue_steps(&mut self, mut steps: u64) -> Result<()> {
-        while steps > 0 {
-            let recordable = (self.ends.as_ref()).map_or(steps, |ends| ends.recordable(steps));
-            if recordable >= 2 && self.now == 0 && self.warm {
-                if self.graph.is_none() {
-                    let machine = self.machine.clone();
-                    let walls = self.faces.walls;
-                    let cut = self.ends.as_ref().map(|ends| ends.cut.clone());
-                    self.graph = machine.capture(&mut || {
-                        self.issue_step(walls)?;
-                        self.issue_step(walls)
-                    })?;
-                    // Recorded, but not taken yet.
-                    if let (Some(ends), Some(cut)) = (&mut self.ends, cut) {
-                        ends.cut = cut;
-                    }
-                }
-                if let Some(graph) = &self.graph {
-                    self.machine.replay(graph)?;
-                    if let Some(ends) = &mut self.ends {
-                        ends.cut.skip(2);
-                    }
-                    self.step += 2;
-                    steps -= 2;
-                    continue;
-                }
-            }
-            self.issue_step(self.faces.walls)?;
-            self.step += 1;
-            steps -= 1;
-            self.warm = true;
-        }
-        Ok(())
-    }
-
-    fn read_state(&self, buffer: &M::Buffer<f64>, rows: usize) -> Result<Vec<f64>> {
-        let mut data = vec![0.0; rows * self.shape.plane() as usize];
-        self.machine.read(buffer, &mut data)?;
-        Ok(data)
-    }
-
-    /// The rows of a buffer of padded planes, without the padding.
-    fn compact(&self, padded: &[f64]) -> Vec<f64> {
-        let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
-        padded
-            .chunks_exact(pitch)
-            .flat_map(|row| &row[..nx])
-            .copied()
-            .collect()
-    }
-
-    fn state_rows(&self) -> usize {
-        sums_of(&self.problem) + KEPT as usize
-    }
 }
 
 impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
@@ -655,88 +391,11 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
     }
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
-        // With Shakhov's sums of populations at rest, which the pass writes again unchanged.
-        let (own, plane) = (self.shape, self.shape.plane() as usize);
-        let wide = FlowShape { shakhov: 1, ..own };
-        let rule = self.relaxing(0.0, 0, 0);
-        self.equilibrium(rule)?;
-        let rows = (SUMS_SHAKHOV + KEPT) as usize;
-        let mut sums = self.machine.upload(&vec![0.0; rows * plane])?;
-        if own.shakhov == 0 {
-            // Heat terms of 0.
-            let mut tables = vec![T::ZERO; own.rows() as usize * own.columns() as usize];
-            self.machine.read(&self.tables, &mut tables)?;
-            let columns = own.columns() as usize;
-            tables[row::HEAT as usize * columns..row::X as usize * columns].fill(T::ZERO);
-            self.machine.write(&mut self.tables, &tables)?;
-        }
-        self.refresh_all_ghosts()?;
-        self.pass(true, wide)?;
-        let parts = self.share_of(&wide).parts;
-        let (grid, rule) = self.summed(Relaxing {
-            conservative: 0,
-            steps: 0,
-            chunks: own.count_x * parts,
-            parts,
-            ..rule
-        });
-        self.machine.launch(
-            grid,
-            equilibrium::equilibrium_shakhov {
-                partial: &self.partial,
-                axes: &self.nodes_weights,
-                state: &mut sums,
-                tables: &mut self.tables,
-                shape: wide,
-                rule,
-            },
-        )?;
-        let sums = self.read_state(&sums, rows)?;
-        let sums = self.compact(&sums[..SUMS_SHAKHOV as usize * plane]);
-        self.make_ready()?;
-        Ok(moments_of_sums(&self.problem, &sums))
+        self.all_moments()
     }
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
-        let mut fluxes = [FaceFlux::default(); 4];
-        if self.step == 0 {
-            return Ok(fluxes);
-        }
-        let (nx, ny) = (self.shape.nx as usize, self.shape.ny as usize);
-        let mut face_sums = vec![0.0; leaving::LEN as usize * 2 * (nx + ny)];
-        self.machine.read(&self.face_sums, &mut face_sums)?;
-        for (k, flux) in fluxes.iter_mut().enumerate() {
-            let Some(unit) = self.units[k] else { continue };
-            let (direction, side) = (k / 2, k % 2);
-            let (first, length) = match direction {
-                0 => (side * ny, ny),
-                _ => (2 * ny + side * nx, nx),
-            };
-            let width = self.problem.space.step(direction);
-            // The mean over all ranks, of which each counts the rows that it owns.
-            let (counted, all) = match &self.ends {
-                Some(ends) if direction == 0 => ends.rows(),
-                _ => (0..length, length),
-            };
-            let scale = width / (self.plan.dt * all as f64);
-            for entry in face_sums
-                .chunks_exact(leaving::LEN as usize)
-                .skip(first + counted.start)
-                .take(counted.len())
-            {
-                let density = entry[leaving::DENSITY as usize];
-                let out = &entry[leaving::CARRIED as usize..];
-                *flux += FaceFlux {
-                    mass: scale * (density * unit.mass - out[0]),
-                    momentum: [
-                        scale * (density * unit.momentum[0] - out[1]),
-                        scale * (density * unit.momentum[1] - out[2]),
-                    ],
-                    energy: scale * (density * unit.energy - out[3]),
-                };
-            }
-        }
-        Ok(fluxes)
+        self.received()
     }
 
     fn save(&mut self) -> Result<Saved> {
@@ -793,36 +452,4 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
         let machine = self.machine.clone();
         machine.time(&mut || self.issue_steps(u64::from(steps)))
     }
-}
-
-/// All moments, from the sums of Shakhov's model.
-fn moments_of_sums(problem: &Problem, sums: &[f64]) -> Vec<Moments> {
-    let cells = problem.space.cells();
-    let states = fields(problem, sums);
-    let one_axis = problem.velocity.axes().len() == 1;
-    (0..cells)
-        .map(|cell| {
-            let [density, ux, uy, temperature] = [0, 1, 2, 3].map(|k: usize| states[k][cell]);
-            let state = State {
-                density,
-                velocity: [ux, uy],
-                temperature,
-            };
-            let heat_flux = heat_flux(&state, sums, cells, cell);
-            let [xx, yy, xy] = stress(sums, cells, cell);
-            let pxx = xx - density * ux * ux;
-            let pyy = if one_axis {
-                0.5 * (1.5 * density * temperature - pxx)
-            } else {
-                yy - density * uy * uy
-            };
-            Moments {
-                density,
-                velocity: [ux, uy],
-                temperature,
-                pressure: [pxx, pyy, xy - density * ux * uy],
-                heat_flux,
-            }
-        })
-        .collect()
 }
