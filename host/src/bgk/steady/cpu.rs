@@ -525,23 +525,16 @@ fn leave<T: Real, const OUTPUT: bool>(
     face: usize,
     f: &[Lanes<T>; 2],
 ) {
-    let direction = side / 2;
     let per_face = if OUTPUT { leaving::LEN } else { 1 };
     let sums = &mut found.faces[(plan.layout.faces[side] + face) * per_face..][..per_face];
     for l in 0..LANES {
-        let [vx, vy, vz2, weight] = plan.nodes[chunk.node + l];
-        let (normal, tangential) = if direction == 0 { (vx, vy) } else { (vy, vx) };
-        let (first, second) = (weight * f[0][l].to_f64(), weight * f[1][l].to_f64());
-        let flux = first * normal.abs();
-        sums[leaving::MASS] += flux;
+        let node = chunk.node + l;
         if OUTPUT {
-            let square = vx * vx + vy * vy + vz2;
-            sums[leaving::NORMAL] += flux * normal.abs();
-            sums[leaving::TANGENTIAL] += flux * tangential;
-            sums[leaving::ENERGY] += 0.5 * normal.abs() * (square * first + second);
-            sums[leaving::DENSITY] += first;
-            sums[leaving::DRIFT] += first * tangential;
-            sums[leaving::SQUARE] += square * first + second;
+            plan.add_leaving(sums, side, node, [f[0][l], f[1][l]].map(Real::to_f64));
+        } else {
+            let [vx, vy, _, weight] = plan.nodes[node];
+            let normal = if side < 2 { vx } else { vy };
+            sums[leaving::MASS] += weight * f[0][l].to_f64() * normal.abs();
         }
     }
     if !OUTPUT && let Some(offset) = plan.record(side) {

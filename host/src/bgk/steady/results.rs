@@ -53,21 +53,9 @@ impl Plan {
             .map(|face| {
                 let left = &sums.faces[face * leaving::LEN..][..leaving::LEN];
                 let mut came = [0.0; leaving::LEN];
-                for (node, &[vx, vy, vz2, w]) in self.nodes.iter().enumerate() {
-                    let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
-                    if (normal >= 0.0) != side.is_multiple_of(2) {
-                        continue;
-                    }
+                for node in (0..self.nodes.len()).filter(|&node| !self.leaves(side, node)) {
                     let f = self.incoming(x, side, face - faces[side], node);
-                    let (square, first) = (vx * vx + vy * vy + vz2, w * f[0]);
-                    let energy = square * first + w * f[1];
-                    came[leaving::MASS] += normal.abs() * first;
-                    came[leaving::NORMAL] += normal * normal * first;
-                    came[leaving::TANGENTIAL] += normal.abs() * tangential * first;
-                    came[leaving::ENERGY] += 0.5 * normal.abs() * energy;
-                    came[leaving::DENSITY] += first;
-                    came[leaving::DRIFT] += tangential * first;
-                    came[leaving::SQUARE] += energy;
+                    self.add_leaving(&mut came, side, node, f);
                 }
                 let net = |k: usize| left[k] - came[k];
                 let both = |k: usize| left[k] + came[k];

@@ -19,7 +19,12 @@ impl Plan {
         }
     }
 
-    pub(super) fn side(&self, problem: &SteadyProblem, side: usize, boundary: Boundary) -> Result<Side> {
+    pub(super) fn side(
+        &self,
+        problem: &SteadyProblem,
+        side: usize,
+        boundary: Boundary,
+    ) -> Result<Side> {
         let count = self.nodes.len();
         let mut prepared = Side {
             share: 1.0,
@@ -186,7 +191,7 @@ impl Plan {
         }
     }
 
-    /// Adds what the molecules of a node carry out of a face of space.
+    /// Adds what the molecules of a node carry through a face of space.
     pub(super) fn add_leaving(&self, sums: &mut [f64], side: usize, node: usize, f: [f64; 2]) {
         let [vx, vy, vz2, w] = self.nodes[node];
         let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
