@@ -60,7 +60,17 @@ impl<T: Real> Sequential<T> {
     /// Streams all populations.
     pub(super) fn stream(&mut self) {
         let n = self.nx;
-        for (node, (v, _, Courant { whole, fraction, .. })) in self.nodes.iter().enumerate() {
+        for (
+            node,
+            (
+                v,
+                _,
+                Courant {
+                    whole, fraction, ..
+                },
+            ),
+        ) in self.nodes.iter().enumerate()
+        {
             let f = &mut self.f[node * n..][..n];
             self.row.copy_from_slice(f);
             let row = &self.row;

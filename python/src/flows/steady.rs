@@ -218,9 +218,9 @@ impl PySteady {
 
     /// Fields, what passes each face of space, and how well it is known; with the results of the case.
     fn solution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (found, rate) = self.run.with(py, |solver| {
-            Ok((solver.solution()?, solver.flow_rate()))
-        })?;
+        let (found, rate) = self
+            .run
+            .with(py, |solver| Ok((solver.solution()?, solver.flow_rate())))?;
         let dict = PyDict::new(py);
         dict.set_item("fields", fields(py, &self.shape, &found.cells)?)?;
         let faces = PyDict::new(py);

@@ -20,13 +20,15 @@
     reason = "a lane index runs over several arrays at once, which the compiler makes vectors of"
 )]
 
+use std::collections::HashMap;
+
 use nalgebra::{Matrix4, Vector4};
 use rayon::prelude::*;
 
 use super::engine::Sweeps;
 use super::plan::{COEFFICIENTS, Plan, upward};
 use super::sums::{Sums, Swept, leaving};
-use crate::collision::{CollisionOperator, OperatorConfig};
+use crate::collision::{CollisionOperator, Mirrors, OperatorConfig};
 use crate::compute::Precision;
 use crate::error::{Error, Result};
 use crate::maxwellian::lanes::LANES;
@@ -49,6 +51,8 @@ struct Integral {
     operator: CollisionOperator,
     /// Of each node the two of the grid that it is, by the sign of v_z; none if it has no weight.
     places: Vec<Option<[usize; 2]>>,
+    /// Of each node the first with the same f where nothing moves along y; empty elsewhere.
+    images: Vec<usize>,
     /// Cells whose integrals are evaluated together.
     together: usize,
 }
@@ -80,6 +84,17 @@ impl Integral {
             Ok(Some([up, down].map(|z| grid.index(x, y, z))))
         };
         let places = plan.nodes.iter().map(place).collect::<Result<Vec<_>>>()?;
+        let mut images = Vec::new();
+        if config.spectral.mirrors == Mirrors::ALL {
+            let mut first = HashMap::new();
+            // Distances from 0 in half spacings, which are whole numbers.
+            let distance = |v: f64| (2.0 * v.abs() / grid.spacing()).round() as usize;
+            images.extend(plan.nodes.iter().enumerate().map(|(node, n)| {
+                let (y, z) = (distance(n[1]), distance(n[2].sqrt()));
+                let key = (n[0].to_bits(), y.min(z), y.max(z), n[3] == 0.0);
+                *first.entry(key).or_insert(node)
+            }));
+        }
         let mut known = vec![false; grid.cells()];
         for place in places.iter().flatten().flatten() {
             known[*place] = true;
@@ -91,8 +106,19 @@ impl Integral {
         Ok(Self {
             operator: CollisionOperator::new(config.clone())?,
             places,
+            images,
             together: cells.div_ceil(cells.div_ceil(TOGETHER)),
         })
+    }
+
+    /// Takes out what breaks the symmetries of f, which roundoff does and mixing may amplify.
+    fn symmetrise(&self, f: &mut [f64]) {
+        let images = &self.images;
+        f.par_chunks_exact_mut(self.places.len()).for_each(|f| {
+            for (node, &image) in images.iter().enumerate() {
+                f[node] = f[image];
+            }
+        });
     }
 
     /// The collisions in all cells; `f` is `[cell][node]`.
@@ -421,7 +447,9 @@ fn fluxes(plan: &Plan, f: &[f64], [ux, uy]: [f64; 2]) -> [f64; 5] {
 impl Sweeps for IntegralSweeps {
     fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept> {
         let plan = &self.plan;
-        let mut collided = self.integral.collide(plan, &plan.moved(x)?)?;
+        let mut moved = plan.moved(x)?;
+        self.integral.symmetrise(&mut moved);
+        let mut collided = self.integral.collide(plan, &moved)?;
         let sources = collided.source.par_chunks_exact_mut(plan.nodes.len());
         sources.zip(plan.pushes(x)).for_each(|(source, push)| {
             for (node, source) in source.iter_mut().enumerate() {
