@@ -20,7 +20,7 @@ const TASKS: u64 = 16;
 /// Refuses a problem that does not fit into main memory.
 ///
 /// # Errors
-/// [`Error::Memory`](crate::Error::Memory) with what is needed and what there is.
+/// [`Memory`](rarefy_simt::Error::Memory) with what is needed and what there is.
 pub(super) fn check(problem: &SteadyProblem, config: &SteadyConfig, on_cpu: bool) -> Result<()> {
     let nodes = problem.nodes.velocities.len() as u64;
     let [nx, ny] = [0, 1].map(|d| problem.widths[d].len() as u64);

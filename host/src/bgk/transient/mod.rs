@@ -82,7 +82,7 @@ impl SimulationConfig {
     /// Checks that main memory has room for the populations where the CPU computes. A GPU checks its own memory in [`Simulation::new`].
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) with what is needed and what there is; a backend that is not there.
+    /// [`Memory`](rarefy_simt::Error::Memory) with what is needed and what there is; a backend that is not there.
     pub fn check_room(&self) -> Result<()> {
         if !matches!(self.compute.resolve()?, Resolved::Cpu) {
             return Ok(());
