@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench devices` takes two GPUs, and four and eight where there are as many. Ranks are threads whose devices copy from each other, and processes whose
 //! messages NCCL carries: the bench starts itself for these. A row has the time of a step on one GPU, and the efficiency of P of them, `T_1/(P T_P)`; where the problem
-//! grows with P it is `T_1/T_P`. Arguments choose rows by parts of their names.
+//! grows with P it is `T_1/T_P`. The column `alone` has the efficiency without messages: one GPU computes a P-th of the cells between walls. Arguments choose rows by parts of
+//! their names.
 
 mod support;
 
@@ -143,6 +144,17 @@ impl Row {
         Self { cells, ..*self }
     }
 
+    /// A part of the cells along the cut, the size that a rank has.
+    fn part(&self, ranks: usize) -> Self {
+        let [nx, ny] = self.cells;
+        let cells = if ny == 1 {
+            [nx / ranks, 1]
+        } else {
+            [nx, ny / ranks]
+        };
+        Self { cells, ..*self }
+    }
+
     /// Gas between walls, one of which moves and is hotter. Cells and steps are such that most molecules travel less than a cell.
     fn space(&self) -> Result<(Space, Boundaries, f64)> {
         let [nx, ny] = self.cells;
@@ -190,30 +202,44 @@ impl Row {
     fn seconds(&self, compute: Compute) -> Result<f64> {
         match self.flow {
             Kind::Model => of_steps(Simulation::new(self.config(compute)?)?),
-            Kind::Integral => {
-                let (space, boundaries, dt) = self.space()?;
-                let grid = VelocityGrid::new(self.velocities[0], -4.5, 4.5)?;
-                let mut config = FlowConfig::new(space, grid, boundaries, dt, |_, _| State::REST)?;
-                config.operator.compute = compute;
-                let mut flow = Flow::new(config)?;
-                flow.advance(4)?;
-                let mut steps = |steps: u64| -> Result<f64> {
-                    // The distributions that are read wait for the steps.
-                    flow.state()?;
-                    let start = Instant::now();
-                    flow.advance(steps)?;
-                    flow.state()?;
-                    Ok(start.elapsed().as_secs_f64())
-                };
-                let mut least = f64::INFINITY;
-                for _ in 0..TIMES {
-                    let [few, many] = [steps(20)?, steps(120)?];
-                    least = least.min((many - few) / 100.0);
-                }
-                Ok(least)
-            }
+            Kind::Integral => of_integrals(Flow::new(self.flow_config(compute)?)?),
         }
     }
+
+    /// Seconds of a step of ranks in processes.
+    fn seconds_over(&self, ranks: Arc<Processes>) -> Result<f64> {
+        match self.flow {
+            Kind::Model => of_steps(Simulation::over(self.config(on(None))?, ranks)?),
+            Kind::Integral => of_integrals(Flow::over(self.flow_config(on(None))?, ranks)?),
+        }
+    }
+
+    fn flow_config(&self, compute: Compute) -> Result<FlowConfig> {
+        let (space, boundaries, dt) = self.space()?;
+        let grid = VelocityGrid::new(self.velocities[0], -4.5, 4.5)?;
+        let mut config = FlowConfig::new(space, grid, boundaries, dt, |_, _| State::REST)?;
+        config.operator.compute = compute;
+        Ok(config)
+    }
+}
+
+/// Seconds of a step by the collision integral.
+fn of_integrals(mut flow: Flow) -> Result<f64> {
+    flow.advance(4)?;
+    let mut steps = |steps: u64| -> Result<f64> {
+        // The distributions that are read wait for the steps.
+        flow.state()?;
+        let start = Instant::now();
+        flow.advance(steps)?;
+        flow.state()?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let mut least = f64::INFINITY;
+    for _ in 0..TIMES {
+        let [few, many] = [steps(20)?, steps(120)?];
+        least = least.min((many - few) / 100.0);
+    }
+    Ok(least)
 }
 
 /// Seconds of a step of a simulation.
@@ -236,9 +262,8 @@ fn rank(name: &str) -> Result<()> {
     let row = ROWS.iter().find(|row| row.name == name).expect("a row");
     let place = Place::from_environment().expect("a rank");
     let first = place.rank == 0;
-    let config = row.grown(by).config(on(None))?;
     let ranks = Arc::new(Processes::start(&place)?);
-    let seconds = of_steps(Simulation::over(config, ranks)?)?;
+    let seconds = row.grown(by).seconds_over(ranks)?;
     if first {
         println!("{seconds:e}");
     }
@@ -338,8 +363,8 @@ fn main() -> Result<()> {
         return Ok(());
     }
     println!(
-        "{:<34} {:>10} {:>4} {:>9} {:>9}",
-        "row", "T_1 in us", "P", "threads", "NCCL"
+        "{:<34} {:>10} {:>4} {:>9} {:>9} {:>9}",
+        "row", "T_1 in us", "P", "threads", "NCCL", "alone"
     );
     let text = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
     for row in ROWS.iter().filter(|row| passes_filter(row.name)) {
@@ -353,19 +378,22 @@ fn main() -> Result<()> {
                 if let Err(why) = &threads {
                     println!("{}: {why}", row.name);
                 }
-                let nccl = match row.flow {
-                    Kind::Model => over_processes(row, by, ranks),
-                    Kind::Integral => None,
+                let nccl = over_processes(row, by, ranks);
+                // A problem that grows has parts of the size of the whole.
+                let alone = if by > 1 {
+                    None
+                } else {
+                    Some(row.part(ranks).seconds(on(None))?)
                 };
                 let name = if by > 1 {
                     format!("{}, grown", row.name)
                 } else {
                     row.name.to_owned()
                 };
-                let [threads, nccl] =
-                    [threads.ok(), nccl].map(|time| text(time.map(|t| share / t)));
+                let [threads, nccl, alone] =
+                    [threads.ok(), nccl, alone].map(|time| text(time.map(|t| share / t)));
                 println!(
-                    "{name:<34} {:>10.1} {ranks:>4} {threads:>9} {nccl:>9}",
+                    "{name:<34} {:>10.1} {ranks:>4} {threads:>9} {nccl:>9} {alone:>9}",
                     one * 1e6
                 );
             }
@@ -378,9 +406,10 @@ fn main() -> Result<()> {
             let several = sum(numbers, devices)?;
             let efficiency = text(Some(one / (devices as f64 * several)));
             println!(
-                "{:<34} {:>10.1} {devices:>4} {efficiency:>9} {:>9}",
+                "{:<34} {:>10.1} {devices:>4} {efficiency:>9} {:>9} {:>9}",
                 format!("exact sum of {numbers:e}"),
                 one * 1e6,
+                "-",
                 "-"
             );
         }

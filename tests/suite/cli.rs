@@ -1276,6 +1276,8 @@ fn ranks_of_a_launcher_are_refused() {
         let mut command = rarefy(folder.path(), &arguments);
         command.env("OMPI_COMM_WORLD_RANK", "1");
         command.env("OMPI_COMM_WORLD_SIZE", "4");
+        // Without the library on any machine.
+        command.env("RAREFY_NCCL", "/nowhere/libnccl.so.2");
         command.envs(more.iter().copied()).output().unwrap()
     };
     let refusal = under(&[]);

@@ -203,7 +203,6 @@ impl Flow {
     /// Continues a run over the ranks of a [`Transport`] from pieces of a checkpoint.
     ///
     /// `head` is [`checkpoint_head`](Self::checkpoint_head) of the run, on any number of ranks. `read` returns pieces that hold the cells of the given ranges, here those of this rank.
-    /// On several ranks the next [`residual`](Self::residual) refuses negative distributions.
     ///
     /// # Errors
     /// As [`Flow::resume_over`]; those of `read`; pieces of another run.
@@ -225,12 +224,7 @@ impl Flow {
                 format!("{nodes} values of each cell at step {}", flow.step),
             ));
         }
-        let mut extremes = Extremes::of(&f);
-        if flow.cut.is_some() {
-            // The largest value of all ranks decides which negative ones are tolerated.
-            extremes.least = extremes.least.max(0.0);
-        }
-        flow.check(extremes)?;
+        flow.check_all(&f)?;
         flow.engine.run(|engine| engine.restore(&f))?;
         Ok(flow)
     }
@@ -349,9 +343,7 @@ impl Flow {
     /// A fault of the device; distributions that have become negative.
     pub fn residual(&mut self) -> Result<f64> {
         let f = self.engine.run(|engine| engine.distributions())?;
-        let extremes = self.gather(Extremes::of(&f).numbers().to_vec())?;
-        // All ranks find the same.
-        self.check(Extremes::together(&extremes))?;
+        self.check_all(&f)?;
         let moments = self.gather_moments(self.moments_of(&f))?;
         let states: Vec<State> = moments.iter().map(Moments::state).collect();
         let field = |of: fn(&State) -> f64| states.iter().map(of).collect();
@@ -441,6 +433,12 @@ impl Flow {
             after: states(&self.gather_moments(after)?),
             faces,
         })
+    }
+
+    /// [`check`](Self::check) of the distributions of all ranks, of which `f` has this rank's. All find the same.
+    fn check_all(&self, f: &[f64]) -> Result<()> {
+        let extremes = self.gather(Extremes::of(f).numbers().to_vec())?;
+        self.check(Extremes::together(&extremes))
     }
 
     /// Refuses distributions that are none: the fourth order leaves traces below zero in the tails, more is a step that is too long.

@@ -1,5 +1,7 @@
 //! The time-dependent solver: one problem, any backend.
 
+mod change;
+mod config;
 mod cpu;
 mod engine;
 mod gpu;
@@ -18,9 +20,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::change::Change;
+pub use self::change::Looked;
+pub use self::config::SimulationConfig;
 use self::cpu::CpuEngine;
 pub use self::engine::FaceFlux;
-use self::engine::{Engine, Saved, StepPlan};
+use self::engine::{Engine, Saved};
 pub(super) use self::engine::{Node, nodes};
 use self::gpu::MachineEngine;
 use self::parts::{Cut, Kept, Parted};
@@ -30,103 +35,9 @@ pub use self::shift::{Courant, Scheme};
 pub(super) use self::shift::{check_step, van_leer};
 use self::symmetry::{Reduced, SymmetryReduction};
 use super::{Moments, Problem, State};
-use crate::compute::{Compute, Pooled, Precision, Resolved, engine_of, steps_between};
+use crate::compute::{Pooled, Resolved, engine_of, steps_between};
 use crate::distributed::{Alone, Team, Transport, machines, no_reference};
 use crate::error::{Error, Result};
-
-/// The configuration of a [`Simulation`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SimulationConfig {
-    /// The case.
-    pub problem: Problem,
-    /// Interpolation of the shift.
-    pub scheme: Scheme,
-    /// Time step dt. Any is stable; nu dt should be small, and at walls |v| dt below the width of a cell.
-    #[serde(rename = "step")]
-    pub dt: f64,
-    /// Whether the initial state counts as relaxed, so that the first step streams at once. It makes a difference for Maxwellians that are not
-    /// conservative: the first relaxation would turn them into those of their own moments.
-    pub relaxed: bool,
-    /// Whether populations that are mirror images of each other are kept once: along velocities along which nothing flows, f is even. It saves half of the time
-    /// and memory in two dimensions of space with all velocities, three quarters in one. Populations that are not even, and the scalar reference, keep all.
-    #[serde(rename = "fold", default = "yes", skip_serializing_if = "is_set")]
-    pub symmetry_reduction: bool,
-    /// Where to compute. The precision is arithmetic and storage of the populations: 4 bytes in `f32`, 8 in `f64`; densities, velocities and temperatures are
-    /// computed in f64 either way.
-    #[serde(flatten)]
-    pub compute: Compute,
-}
-
-fn yes() -> bool {
-    true
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_set(flag: &bool) -> bool {
-    *flag
-}
-
-impl SimulationConfig {
-    /// A second-order run in f64 on the best machine there is.
-    pub fn new(problem: Problem, dt: f64) -> Self {
-        Self {
-            problem,
-            scheme: Scheme::default(),
-            dt,
-            relaxed: true,
-            symmetry_reduction: true,
-            compute: Compute::default(),
-        }
-    }
-
-    /// Checks that main memory has room for the populations where the CPU computes. A GPU checks its own memory in [`Simulation::new`].
-    ///
-    /// # Errors
-    /// [`Memory`](rarefy_simt::Error::Memory) with what is needed and what there is; a backend that is not there.
-    pub fn check_room(&self) -> Result<()> {
-        if !matches!(self.compute.resolve()?, Resolved::Cpu) {
-            return Ok(());
-        }
-        let reduced = SymmetryReduction::of(&self.problem).filter(|_| self.symmetry_reduction);
-        let problem = reduced.as_ref().map_or(&self.problem, |of| &of.1);
-        match self.compute.precision {
-            Precision::F32 => cpu::check_room::<f32>(problem, 0),
-            Precision::F64 => cpu::check_room::<f64>(problem, 0),
-        }
-    }
-
-    /// Checks what the types alone do not.
-    ///
-    /// # Errors
-    /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
-    pub fn validate(&self) -> Result<()> {
-        self.problem.validate()?;
-        check_step(&self.problem.space, &self.problem.velocity, self.dt)
-    }
-
-    fn plan(&self) -> StepPlan {
-        StepPlan {
-            dt: self.dt,
-            scheme: self.scheme,
-            relaxed: self.relaxed,
-        }
-    }
-
-    /// Largest Courant number |v| dt / dx.
-    pub fn courant(&self) -> f64 {
-        let Problem {
-            space, velocity, ..
-        } = &self.problem;
-        (0..space.dimensions())
-            .map(|d| Courant::new(velocity.axes()[d].fastest(), self.dt, space.step(d)).distance())
-            .fold(0.0, f64::max)
-    }
-
-    /// Phase-space cells, nodes in velocity times cells in space.
-    pub fn populations(&self) -> usize {
-        self.problem.velocity.nodes() * self.problem.space.cells()
-    }
-}
 
 /// Everything that a run needs to go on to the same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -143,94 +54,6 @@ pub struct Checkpoint {
     /// The last look at the residual; without one the residual of the next look is infinite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looked: Option<Looked>,
-}
-
-/// The fields when the residual of a run was last looked at: the next one is reckoned from them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Looked {
-    /// Steps that had been taken.
-    pub step: u64,
-    /// Density, both components of the mean velocity, and temperature, of each cell.
-    pub fields: [Vec<f64>; 4],
-}
-
-/// How fast the fields of a run change between samples.
-#[derive(Debug, Default)]
-pub(super) struct Change {
-    known: Option<Looked>,
-}
-
-impl Change {
-    /// The last look.
-    pub(super) fn looked(&self) -> Option<&Looked> {
-        self.known.as_ref()
-    }
-
-    /// Takes up a look that was kept.
-    pub(super) fn resume(looked: Option<Looked>, step: u64, cells: usize) -> Result<Self> {
-        if let Some(looked) = &looked {
-            let fits = looked.fields.iter().all(|field| field.len() == cells);
-            let finite = looked
-                .fields
-                .iter()
-                .flatten()
-                .all(|value| value.is_finite());
-            if !(fits && finite && looked.step <= step) {
-                return Err(Error::invalid(
-                    "checkpoint",
-                    format!(
-                        "fields of step {}, from which its residual follows",
-                        looked.step
-                    ),
-                    format!("finite fields of {cells} cells at step {step} or before"),
-                ));
-            }
-        }
-        Ok(Self { known: looked })
-    }
-
-    /// The [residual](Simulation::residual) of n, u_x, u_y and T after `step` steps of `dt`.
-    pub(super) fn residual(&mut self, fields: [Vec<f64>; 4], step: u64, dt: f64) -> Result<f64> {
-        let finite = fields.iter().flatten().all(|value| value.is_finite());
-        if !finite
-            || fields[0]
-                .iter()
-                .chain(&fields[3])
-                .any(|&value| value <= 0.0)
-        {
-            return Err(Error::Numerical(format!(
-                "the gas is no longer in a state after step {step} at time {}: a density or temperature is not positive or not finite",
-                step as f64 * dt
-            )));
-        }
-        let residual = match &self.known {
-            Some(Looked {
-                step: before,
-                fields: known,
-            }) if *before < step => {
-                let time = (step - before) as f64 * dt;
-                let change = |parts: &[usize]| {
-                    let (mut difference, mut size) = (0.0, 0.0);
-                    for &part in parts {
-                        for (new, old) in fields[part].iter().zip(&known[part]) {
-                            difference += (new - old) * (new - old);
-                            size += new * new;
-                        }
-                    }
-                    if size > 0.0 {
-                        (difference / size).sqrt() / time
-                    } else {
-                        0.0
-                    }
-                };
-                change(&[0]).max(change(&[1, 2])).max(change(&[3]))
-            }
-            _ => f64::INFINITY,
-        };
-        self.known = Some(Looked { step, fields });
-        Ok(residual)
-    }
 }
 
 /// A time-dependent solution under way.

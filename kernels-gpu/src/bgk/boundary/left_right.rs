@@ -13,20 +13,54 @@ use crate::simt::{Simt, WARP};
 /// Threads of a block of [`faces_along_x()`].
 pub const FACE_THREADS: u32 = 256;
 
-/// Threads of a block of [`faces_along_x_by_sums()`].
+/// Nodes of a block of [`faces_along_x()`]: enough blocks to hide the latency of memory, also at the two ends of a line.
+const FACE_NODES: u32 = 2 * FACE_THREADS;
+
+/// Threads of a block of [`finish_faces_along_x()`] and [`faces_along_x_by_sums()`], a warp for each cell of a face.
 pub const FACE_CELL_THREADS: u32 = 128;
 
+/// Chunks of nodes of [`faces_along_x()`]. Their number depends on the velocities alone, and so do the bits of the sums.
+#[inline(always)]
+pub const fn chunks_along_x(shape: &FlowShape) -> u32 {
+    (shape.count_x * shape.count_y * shape.count_m).div_ceil(FACE_NODES)
+}
+
 kernel! {
-    /// The outflow through the left and right faces; sets the density of walls among them.
+    /// The outflow through the left and right faces: partial sums by chunks of nodes.
     ///
-    /// **Block**: one cell of one face; its threads share the nodes. Sums are f64, added in a fixed order. Loads are not coalesced, one word of each
+    /// **Block**: one cell of one face and one chunk; its threads share the nodes. Sums are f64, added in a fixed order. Loads are not coalesced, one word of each
     /// node: 32 bytes of traffic each, 8/nx of the pass's in `f32`.
-    /// **No race**: a block alone writes the columns and the row of its cell.
+    /// **No race**: each shared word and each partial sum has one writer, and a barrier lies between.
     pub fn faces_along_x<T: Real>(
-        t, f: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, face_sums: Out<f64>; shape: FlowShape, faces: Faces,
+        t, f: In<T>, axes: In<T>, tables: In<T>, partial: Out<f64>; shape: FlowShape, faces: Faces,
     ) for f32, f64
     shared { scratch: [f64; FACE_THREADS / WARP * 4] } {
-        outflow_x(t, f, axes, emissions, tables, face_sums, scratch, &shape, &faces);
+        outflow_x(t, f, axes, tables, partial, scratch, &shape, &faces);
+    }
+}
+
+kernel! {
+    /// Adds the partial sums of [`faces_along_x()`] and sets the density of walls.
+    ///
+    /// **Warp**: one cell of one face; its lanes share chunks. **No race**: a warp alone writes the columns and the row of its cell.
+    pub fn finish_faces_along_x<T: Real>(
+        t, partial: In<f64>, emissions: In<f64>, tables: InOut<T>, face_sums: Out<f64>; shape: FlowShape, faces: Faces,
+    ) for f32, f64 {
+        let (side, iy) = split(t.block_idx() * t.warps() + t.warp(), shape.ny);
+        // The same for all lanes of the warp.
+        if side > 1 || (faces.mask >> side) & 1 == 0 {
+            return;
+        }
+        let mut sums = [0.0; 4];
+        let mut chunk = t.lane();
+        while chunk < chunks_along_x(&shape) {
+            for k in 0..4 {
+                sums[k as usize] += partial.get(t, partial_along_x(&shape, [side, iy], chunk, k));
+            }
+            chunk += WARP;
+        }
+        let carried = sums.map(|sum| sum_of_lanes(t, sum));
+        send_back(t, emissions, tables, face_sums, &shape, &faces, [side, iy], carried, [t.lane(), WARP]);
     }
 }
 
@@ -157,22 +191,22 @@ fn outflow_x<S: Simt, T: Real>(
     t: &S,
     f: In<'_, T>,
     axes: In<'_, T>,
-    emissions: In<'_, f64>,
-    tables: InOut<'_, T>,
-    face_sums: Out<'_, f64>,
+    tables: In<'_, T>,
+    partial: Out<'_, f64>,
     scratch: Shared<'_, f64>,
     shape: &FlowShape,
     faces: &Faces,
 ) {
-    let (side, iy) = split(t.block_idx(), shape.ny);
+    let (cell, chunk) = split(t.block_idx(), chunks_along_x(shape));
+    let (side, iy) = split(cell, shape.ny);
     // The same for all threads of the block.
     if (faces.mask >> side) & 1 == 0 {
         return;
     }
     let mut sums = [0.0; 4];
     let nodes = shape.count_x * shape.count_y * shape.count_m;
-    let mut index = t.thread_idx();
-    while index < nodes {
+    let mut index = chunk * FACE_NODES + t.thread_idx();
+    while index < (chunk + 1) * FACE_NODES && index < nodes {
         let (pair, m) = split(index, shape.count_m);
         let (jx, jy) = split(pair, shape.count_y);
         let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
@@ -180,7 +214,6 @@ fn outflow_x<S: Simt, T: Real>(
         if (vx > T::ZERO) == (side == 1) {
             let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
             let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
-            let read = InOutTables(tables);
             let post = |d: u32| {
                 let d = if d < shape.nx { d } else { shape.nx - 1 };
                 let ix = if side == 0 { d } else { shape.nx - 1 - d };
@@ -188,7 +221,7 @@ fn outflow_x<S: Simt, T: Real>(
                 Pack([relaxed(
                     t,
                     |node, place| f.get(t, shape.population(node, place) as usize),
-                    read,
+                    tables,
                     axes,
                     shape,
                     [jx, jy, m],
@@ -200,7 +233,7 @@ fn outflow_x<S: Simt, T: Real>(
             let fraction = of_x(axis::FRACTION);
             let Pack([out]) = outflow(post, whole, fraction, faces.sloped != 0);
             let out = out.to_f64();
-            let part = read.at(
+            let part = tables.at(
                 t,
                 shape,
                 row::DECAY,
@@ -232,20 +265,17 @@ fn outflow_x<S: Simt, T: Real>(
         k += 1;
     }
     t.sync_threads();
-    let total = |k: u32| sum_of_warps(t, |warp| scratch.get(t, warp * 4 + k));
-    let carried = [total(0), total(1), total(2), total(3)];
-    let workers = [t.thread_idx(), t.block_dim()];
-    send_back(
-        t,
-        emissions,
-        tables,
-        face_sums,
-        shape,
-        faces,
-        [side, iy],
-        carried,
-        workers,
-    );
+    let k = t.thread_idx();
+    if k < 4 {
+        let total = sum_of_warps(t, |warp| scratch.get(t, warp * 4 + k));
+        partial.set(t, partial_along_x(shape, [side, iy], chunk, k), total);
+    }
+}
+
+/// Place of a partial sum of [`faces_along_x()`]: of a cell of the left or right face, a chunk of nodes, and mass, momentum along x and y, and energy.
+#[inline(always)]
+const fn partial_along_x(shape: &FlowShape, [side, iy]: [u32; 2], chunk: u32, k: u32) -> usize {
+    (((side * shape.ny + iy) * chunks_along_x(shape) + chunk) * 4 + k) as usize
 }
 
 /// The sum of `value` over the lanes of a warp.

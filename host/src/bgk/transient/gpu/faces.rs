@@ -3,7 +3,7 @@
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::boundary::{
     self, FACE_CELL_THREADS, FACE_ROW_THREADS, FACE_SUM_THREADS, FACE_THREADS, Faces,
-    cells_both_ways,
+    cells_both_ways, chunks_along_x,
 };
 
 use super::MachineEngine;
@@ -16,12 +16,14 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn sum_faces(&mut self, mask: u32) -> Result<()> {
         let (shape, faces) = (self.shape, Faces { mask, ..self.faces });
         let f = &self.f[self.now];
+        // A warp for each cell of the left and right faces.
+        let cells = Grid {
+            blocks: (2 * shape.ny).div_ceil(FACE_CELL_THREADS / 32),
+            threads: FACE_CELL_THREADS,
+        };
         if mask & 0b0011 != 0 && self.share.wide_lanes() && shape.shakhov == 0 {
             self.machine.launch(
-                Grid {
-                    blocks: (2 * shape.ny).div_ceil(FACE_CELL_THREADS / 32),
-                    threads: FACE_CELL_THREADS,
-                },
+                cells,
                 boundary::faces_along_x_by_sums {
                     partial: &self.partial,
                     axes: &self.axes,
@@ -36,12 +38,22 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         } else if mask & 0b0011 != 0 {
             self.machine.launch(
                 Grid {
-                    blocks: 2 * shape.ny,
+                    blocks: 2 * shape.ny * chunks_along_x(&shape),
                     threads: FACE_THREADS,
                 },
                 boundary::faces_along_x {
                     f,
                     axes: &self.axes,
+                    tables: &self.tables,
+                    partial: &mut self.face_partial,
+                    shape,
+                    faces,
+                },
+            )?;
+            self.machine.launch(
+                cells,
+                boundary::finish_faces_along_x {
+                    partial: &self.face_partial,
                     emissions: &self.emissions,
                     tables: &mut self.tables,
                     face_sums: &mut self.face_sums,

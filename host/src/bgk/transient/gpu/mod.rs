@@ -1,7 +1,7 @@
 //! The time-dependent solver on a machine that runs kernels: the launches.
 //!
-//! A step is the pass, which reads and writes every population once, and a small kernel that makes the next tables from its partial sums. Walls add two or
-//! three small kernels before the pass, which compute the emission of the walls. Populations alternate between two buffers, so two steps are recorded
+//! A step is the pass, which reads and writes every population once, and a small kernel that makes the next tables from its partial sums. Walls add two to
+//! four small kernels before the pass, which compute the emission of the walls. Populations alternate between two buffers, so two steps are recorded
 //! as a graph and replayed.
 
 mod faces;
@@ -33,7 +33,7 @@ use crate::machine::{Grid, Machine};
 use halo::Ends;
 use launches::Arguments;
 use layout::{gathered, laid_out};
-use shape::{Division, check_room, faces_of};
+use shape::{Division, check_room, face_partials, faces_of};
 use share::Share;
 use start::{Start, axes, later_steps, nodes_and_weights};
 
@@ -146,7 +146,6 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         let start = Start::new(&problem, &plan, &shape, &nodes)?;
         let faces = faces_of(&shape, plan.scheme == Scheme::VanLeer, start.walls);
         let axes = |moving| axes::<T>(&problem, plan.dt, moving, share.wide_lanes());
-        let two = problem.space.dimensions() == 2;
         let of_faces = (leaving::LEN * 2 * (shape.nx + shape.ny)) as usize;
         let mut engine = Self {
             name,
@@ -173,11 +172,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             state: machine.upload(&start.state)?,
             faces,
             emissions: machine.upload(&start.emissions)?,
-            face_partial: machine.allocate(if two {
-                (faces.chunks * 8 * shape.nx) as usize
-            } else {
-                1
-            })?,
+            face_partial: machine.allocate(face_partials(&shape, &faces))?,
             face_sums: machine.upload(&vec![0.0; of_faces])?,
             units: start.units,
             later_steps: later_steps(size_of::<T>(), &problem)?,

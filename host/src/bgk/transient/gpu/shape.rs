@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk::boundary::{Faces, cells_both_ways};
+use rarefy_kernels::bgk::boundary::{Faces, cells_both_ways, chunks_along_x};
 use rarefy_kernels::bgk::equilibrium::EQUILIBRIUM_THREADS;
 use rarefy_kernels::bgk::layout::{FlowShape, face};
 use rarefy_kernels::bgk::sweep_1d::CELL_LIMIT;
@@ -173,6 +173,13 @@ pub(super) fn faces_of(shape: &FlowShape, sloped: bool, walls: u32) -> Faces {
         range,
         chunks: pairs.div_ceil(range),
     }
+}
+
+/// Partial sums of the outflow through faces: those along x and along y take turns in the same memory.
+pub(super) fn face_partials(shape: &FlowShape, faces: &Faces) -> usize {
+    let along_x = shape.ny as usize * chunks_along_x(shape) as usize;
+    let along_y = shape.nx as usize * faces.chunks as usize;
+    8 * along_x.max(along_y)
 }
 
 /// Faces that mirror: left and right, bottom and top, a bit each as in [`Faces`].

@@ -1,0 +1,105 @@
+//! The configuration of a run in time.
+
+use serde::{Deserialize, Serialize};
+
+use super::cpu;
+use super::engine::StepPlan;
+use super::shift::{Courant, Scheme, check_step};
+use super::symmetry::SymmetryReduction;
+use crate::bgk::Problem;
+use crate::compute::{Compute, Precision, Resolved};
+use crate::error::Result;
+
+/// The configuration of a [`Simulation`](super::Simulation).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulationConfig {
+    /// The case.
+    pub problem: Problem,
+    /// Interpolation of the shift.
+    pub scheme: Scheme,
+    /// Time step dt. Any is stable; nu dt should be small, and at walls |v| dt below the width of a cell.
+    #[serde(rename = "step")]
+    pub dt: f64,
+    /// Whether the initial state counts as relaxed, so that the first step streams at once. It makes a difference for Maxwellians that are not
+    /// conservative: the first relaxation would turn them into those of their own moments.
+    pub relaxed: bool,
+    /// Whether populations that are mirror images of each other are kept once: along velocities along which nothing flows, f is even. It saves half of the time
+    /// and memory in two dimensions of space with all velocities, three quarters in one. Populations that are not even, and the scalar reference, keep all.
+    #[serde(rename = "fold", default = "yes", skip_serializing_if = "is_set")]
+    pub symmetry_reduction: bool,
+    /// Where to compute. The precision is arithmetic and storage of the populations: 4 bytes in `f32`, 8 in `f64`; densities, velocities and temperatures are
+    /// computed in f64 either way.
+    #[serde(flatten)]
+    pub compute: Compute,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_set(flag: &bool) -> bool {
+    *flag
+}
+
+impl SimulationConfig {
+    /// A second-order run in f64 on the best machine there is.
+    pub fn new(problem: Problem, dt: f64) -> Self {
+        Self {
+            problem,
+            scheme: Scheme::default(),
+            dt,
+            relaxed: true,
+            symmetry_reduction: true,
+            compute: Compute::default(),
+        }
+    }
+
+    /// Checks that main memory has room for the populations where the CPU computes. A GPU checks its own memory in [`Simulation::new`](super::Simulation::new).
+    ///
+    /// # Errors
+    /// [`Memory`](rarefy_simt::Error::Memory) with what is needed and what there is; a backend that is not there.
+    pub fn check_room(&self) -> Result<()> {
+        if !matches!(self.compute.resolve()?, Resolved::Cpu) {
+            return Ok(());
+        }
+        let reduced = SymmetryReduction::of(&self.problem).filter(|_| self.symmetry_reduction);
+        let problem = reduced.as_ref().map_or(&self.problem, |of| &of.1);
+        match self.compute.precision {
+            Precision::F32 => cpu::check_room::<f32>(problem, 0),
+            Precision::F64 => cpu::check_room::<f64>(problem, 0),
+        }
+    }
+
+    /// Checks what the types alone do not.
+    ///
+    /// # Errors
+    /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
+    pub fn validate(&self) -> Result<()> {
+        self.problem.validate()?;
+        check_step(&self.problem.space, &self.problem.velocity, self.dt)
+    }
+
+    pub(super) fn plan(&self) -> StepPlan {
+        StepPlan {
+            dt: self.dt,
+            scheme: self.scheme,
+            relaxed: self.relaxed,
+        }
+    }
+
+    /// Largest Courant number |v| dt / dx.
+    pub fn courant(&self) -> f64 {
+        let Problem {
+            space, velocity, ..
+        } = &self.problem;
+        (0..space.dimensions())
+            .map(|d| Courant::new(velocity.axes()[d].fastest(), self.dt, space.step(d)).distance())
+            .fold(0.0, f64::max)
+    }
+
+    /// Phase-space cells, nodes in velocity times cells in space.
+    pub fn populations(&self) -> usize {
+        self.problem.velocity.nodes() * self.problem.space.cells()
+    }
+}
