@@ -141,7 +141,7 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
             out.put(name, &table)?;
         }
         for (name, figure) in times.figures() {
-            out.plot(name, &figure)?;
+            out.plot(name, figure);
         }
         Ok(())
     })?;

@@ -232,7 +232,8 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     outcome.report(&mut report);
     report.write(|out| {
         out.put("cross_sections.csv", &outcome.table()?)?;
-        out.plot("cross_section_x.png", &outcome.plot())
+        out.plot("cross_section_x.png", outcome.plot());
+        Ok(())
     })?;
     report.finish(|total| {
         let what = outcome.what(&input.display().to_string());

@@ -150,7 +150,8 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
             out.array("spectrum.npy", &shape, &columns, common.precision)?;
         }
         out.put("spectrum.csv", &outcome.table(digits)?)?;
-        out.plot("spectrum.png", &outcome.plot(args.inverse))
+        out.plot("spectrum.png", outcome.plot(args.inverse));
+        Ok(())
     })?;
     report.finish(|total| outcome.summary(args, total))
 }

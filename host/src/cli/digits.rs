@@ -90,13 +90,13 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
     report.set("transforms", &transforms);
     report.write(|out| {
         out.put("figure_2.csv", &table("beta", &dots)?)?;
-        out.plot("figure_2.png", &figure_2(&dots))?;
+        out.plot("figure_2.png", figure_2(&dots));
         out.put("figure_3.csv", &table("lg_alpha", &transforms)?)?;
-        out.plot("figure_3.png", &figure_3(&transforms, digits))?;
+        out.plot("figure_3.png", figure_3(&transforms, digits));
         if let Some(times) = &times {
             out.put("times.csv", &times.table()?)?;
             for (name, figure) in times.figures() {
-                out.plot(name, &figure)?;
+                out.plot(name, figure);
             }
         }
         Ok(())

@@ -170,7 +170,8 @@ impl Frontier {
     /// Table and figure.
     pub(super) fn write(&self, out: &mut Output) -> Result<()> {
         out.records("frontier.csv", &self.rows)?;
-        out.plot("frontier.png", &self.plot())
+        out.plot("frontier.png", self.plot());
+        Ok(())
     }
 
     fn panel(&self, y: &str, error: impl Fn(&Row) -> f64) -> Panel {

@@ -79,7 +79,8 @@ fn evaluate(
         }
         out.grid("grid_energy.npy", &config.grid.energies())?;
         out.put("rates.csv", &results::rates_table(config, f, &found)?)?;
-        out.plot("rates.png", &results::rates_plot(config, f, &found))
+        out.plot("rates.png", results::rates_plot(config, f, &found));
+        Ok(())
     })?;
     report.finish(|total| {
         parameters

@@ -111,7 +111,10 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     if let Some(path) = &output {
         report.stage(path, &outcome.table()?)?;
     }
-    report.write(|out| out.plot("errors.png", &outcome.plot()))?;
+    report.write(|out| {
+        out.plot("errors.png", outcome.plot());
+        Ok(())
+    })?;
     if printed {
         let table = String::from_utf8_lossy(&outcome.table()?).into_owned();
         report.print_bare(true);
@@ -139,9 +142,9 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
     report.write(|out| {
         out.put("times.csv", &times.table()?)?;
         out.put("figure_11.csv", &errors.table()?)?;
-        out.plot("figure_11.png", &errors.figure())?;
+        out.plot("figure_11.png", errors.figure());
         for (name, figure) in times.figures() {
-            out.plot(name, &figure)?;
+            out.plot(name, figure);
         }
         Ok(())
     })?;

@@ -164,7 +164,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     report.write(|out| {
         outcome.write(out)?;
         if let Some(timings) = &timings {
-            out.plot("timings.png", &timings.plot())?;
+            out.plot("timings.png", timings.plot());
         }
         match &frontier {
             Some(frontier) => frontier.write(out),

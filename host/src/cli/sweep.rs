@@ -331,7 +331,8 @@ impl Sweep<'_> {
             row
         });
         out.table("sweep.csv", &columns, rows)?;
-        out.plot("sweep.png", &self.figure())
+        out.plot("sweep.png", self.figure());
+        Ok(())
     }
 
     /// The main results of the command: key and label.

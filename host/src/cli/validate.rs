@@ -181,9 +181,10 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
         out.records("profiles.csv", &results.profiles)?;
         out.records("rarefaction.csv", &results.rarefaction)?;
         out.records("models.csv", &results.models)?;
-        out.plot("centre_lines.png", &results.lines_figure())?;
-        out.plot("shocks.png", &results.shocks_figure())?;
-        out.plot("models.png", &models::figure(&results.models))
+        out.plot("centre_lines.png", results.lines_figure());
+        out.plot("shocks.png", results.shocks_figure());
+        out.plot("models.png", models::figure(&results.models));
+        Ok(())
     })?;
     report.finish(|total| results.summary(&machine, total))
 }

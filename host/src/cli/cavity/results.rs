@@ -64,9 +64,10 @@ impl Outcome<CavityArgs> {
             "horizontal.csv",
             &self.line_table(["x", "uy"], &horizontal)?,
         )?;
-        out.plot("profiles.png", &self.profile_plot(&vertical, &horizontal))?;
-        out.plot("streamlines.png", &self.streamline_plot())?;
-        out.plot("temperature.png", &self.temperature_plot())
+        out.plot("profiles.png", self.profile_plot(&vertical, &horizontal));
+        out.plot("streamlines.png", self.streamline_plot());
+        out.plot("temperature.png", self.temperature_plot());
+        Ok(())
     }
 
     /// The fields as arrays, and for VTK.

@@ -232,8 +232,9 @@ impl Outcome<'_> {
             })
         });
         out.table("distribution.csv", &["t", "E", "f", "P"], rows)?;
-        out.plot("distribution.png", &self.distribution_plot())?;
-        out.plot("moments.png", &self.moments_plot())
+        out.plot("distribution.png", self.distribution_plot());
+        out.plot("moments.png", self.moments_plot());
+        Ok(())
     }
 
     fn distribution_plot(&self) -> Figure {

@@ -204,9 +204,10 @@ impl Outcome<'_> {
         out.array("p_final.npy", &[cells], &p_final, precision)?;
         out.grid("grid_wealth.npy", &self.config.grid.energies())?;
         self.write_tables(out)?;
-        out.plot("distribution_f.png", &self.plot(true))?;
-        out.plot("distribution_P.png", &self.plot(false))?;
-        out.plot("inequality.png", &self.inequality_plot())
+        out.plot("distribution_f.png", self.plot(true));
+        out.plot("distribution_P.png", self.plot(false));
+        out.plot("inequality.png", self.inequality_plot());
+        Ok(())
     }
 
     fn write_tables(&self, out: &mut Output) -> Result<()> {

@@ -146,8 +146,9 @@ impl Outcome<'_> {
         let rows = self.solution.residuals.iter().enumerate();
         let rows = rows.map(|(k, residual)| (k + 1, *residual));
         out.table("residuals.csv", &["iteration", "residual"], rows)?;
-        out.plot("profile.png", &self.profile_plot())?;
-        out.plot("residuals.png", &self.residual_plot())
+        out.plot("profile.png", self.profile_plot());
+        out.plot("residuals.png", self.residual_plot());
+        Ok(())
     }
 
     fn profile_plot(&self) -> Figure {

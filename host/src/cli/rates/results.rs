@@ -63,9 +63,9 @@ impl Outcome {
         out.put("rates.csv", &self.rates_table()?)?;
         out.put("errors.csv", &self.errors_table()?)?;
         if self.convergence {
-            out.plot("errors.png", &self.errors_plot())?;
-            out.plot("rates.png", &self.rates_plot())?;
-            out.plot("viscosity.png", &self.viscosity_plot())?;
+            out.plot("errors.png", self.errors_plot());
+            out.plot("rates.png", self.rates_plot());
+            out.plot("viscosity.png", self.viscosity_plot());
         }
         Ok(())
     }

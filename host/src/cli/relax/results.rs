@@ -189,10 +189,11 @@ impl Outcome<'_> {
         });
         let columns = ["axis", "step", "time", "xi", "f"];
         out.table("cross_sections.csv", &columns, rows)?;
-        out.plot("cross_section_x.png", &self.section_plot(&samples, 0))?;
-        out.plot("cross_section_y.png", &self.section_plot(&samples, 1))?;
-        out.plot("moments.png", &self.moment_plot())?;
-        out.plot("entropy.png", &self.entropy_plot())
+        out.plot("cross_section_x.png", self.section_plot(&samples, 0));
+        out.plot("cross_section_y.png", self.section_plot(&samples, 1));
+        out.plot("moments.png", self.moment_plot());
+        out.plot("entropy.png", self.entropy_plot());
+        Ok(())
     }
 
     fn title(&self, what: &str) -> String {

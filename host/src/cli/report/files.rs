@@ -1,7 +1,9 @@
 //! The tables, arrays and plots of a run.
 
+use std::mem::take;
 use std::path::PathBuf;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Artefact, Report};
@@ -19,10 +21,15 @@ impl Report {
     ) -> Result<()> {
         self.watch_for_signals();
         match self.folder.clone().filter(|_| !self.mute) {
-            Some(folder) => results(&mut Output {
-                report: self,
-                folder,
-            }),
+            Some(folder) => {
+                let mut output = Output {
+                    report: self,
+                    folder,
+                    figures: Vec::new(),
+                };
+                results(&mut output)?;
+                output.draw()
+            }
             None => Ok(()),
         }
     }
@@ -32,6 +39,8 @@ impl Report {
 pub(in crate::cli) struct Output<'a> {
     report: &'a mut Report,
     folder: PathBuf,
+    /// Plots by their names.
+    figures: Vec<(String, Figure)>,
 }
 
 impl Output<'_> {
@@ -76,7 +85,20 @@ impl Output<'_> {
     }
 
     /// A plot, as PNG and SVG.
-    pub(in crate::cli) fn plot(&mut self, name: &str, figure: &Figure) -> Result<()> {
-        self.put(name, &figure.png()?)
+    pub(in crate::cli) fn plot(&mut self, name: &str, figure: Figure) {
+        self.figures.push((name.to_owned(), figure));
+    }
+
+    /// Draws the plots, all at once: they take longer than a short run on a GPU.
+    fn draw(&mut self) -> Result<()> {
+        let figures = take(&mut self.figures);
+        let pictures: Vec<_> = figures
+            .par_iter()
+            .map(|(_, figure)| figure.png())
+            .collect::<Result<_>>()?;
+        for ((name, _), picture) in figures.iter().zip(&pictures) {
+            self.put(name, picture)?;
+        }
+        Ok(())
     }
 }

@@ -75,7 +75,8 @@ impl Outcome<ShockArgs> {
     /// Writes tables and plots.
     pub(super) fn write(&self, out: &mut Output) -> Result<()> {
         out.put("profile.csv", &self.profile_table()?)?;
-        out.plot("profile.png", &self.plot())
+        out.plot("profile.png", self.plot());
+        Ok(())
     }
 
     /// The profile in the units of the solver, and beside it in SI units where the case was in these.
