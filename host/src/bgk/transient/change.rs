@@ -1,4 +1,4 @@
-//! How fast the fields of a run change between looks.
+//! How fast the fields of a run change between samples.
 
 use serde::{Deserialize, Serialize};
 
