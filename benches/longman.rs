@@ -339,12 +339,12 @@ fn outcomes<T: Interpret>(
     }
 }
 
-/// Integrals a second that the limiting unit of an H200 allows at N = 16 with 136 nodes: 2 special functions a node; about 40 and 13
-/// single-precision instructions, 70 and 28 double-precision ones, with and without the cosine.
+/// Integrals a second that the limiting unit of an H200 allows at N = 16 with 136 nodes: a special function a node; about 28
+/// instructions in single precision; 22 double-precision ones.
 const BOUNDS: [(&str, f64); 3] = [
-    ("warp f32 hardware", 1.5e10),
-    ("warp f32", 6e9),
-    ("warp f64", 1.8e9),
+    ("warp f32 hardware", 3.1e10),
+    ("warp f32", 8.8e9),
+    ("warp f64", 5.6e9),
 ];
 
 /// Other libraries on integrals of `e^(-lambda x) cos(omega x)` with the parameters of [`parameters`]: microseconds an integral and the largest relative

@@ -10,19 +10,25 @@
 //! | `stored` | the operator from stored coefficients: every one, and one of each set of equal ones |
 //! | `shells` | isotropic scattering, and economies in which all is shared |
 //! | `saving` | economies in which a share is saved |
+//! | `economies` | states of many economies along the lanes; those in which all is shared |
+//! | `saving_lanes` | the same, those in which a share is saved |
 //! | `advance` | stages of a time step, moments |
 
 pub mod advance;
 pub mod batch;
+pub mod economies;
 pub mod pairs;
 pub mod saving;
+pub mod saving_lanes;
 pub mod shells;
 pub mod stored;
 
 pub use advance::*;
 pub use batch::*;
+pub use economies::*;
 pub use pairs::*;
 pub use saving::*;
+pub use saving_lanes::*;
 pub use shells::*;
 pub use stored::*;
 

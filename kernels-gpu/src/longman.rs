@@ -12,10 +12,10 @@
 //! | `classify` | whether areas alternate and fall, and whether an error is within the tolerance: the tests that the CPU shares |
 //! | `functions` | the functions that integrands may use |
 //! | `program` | integrands as bytecode, and the interpreter that the CPU and the kernels share |
-//! | `elementary` | exp and the sine of a phase, in fast software and by the hardware's special function unit |
+//! | `elementary` | functions in fast software, and exp by the hardware's special function unit |
 //! | `integrand` | the trait of amplitudes g, and the named ones |
 //! | `differences` | the paper's kernel: one block an integral, the table of differences in shared memory |
-//! | `warp` | the same by shuffles: a part of a warp an integral, no table |
+//! | `warp` | the same by shuffles: a thread or a part of a warp an integral, no table |
 //! | `driver` | the same with an error estimate and a status for each integral: `amplitude`, `batch`, `head`, `outcome` and `probe` are its parts |
 
 mod amplitude;

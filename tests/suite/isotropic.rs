@@ -923,6 +923,71 @@ fn many_states_relax_as_on_the_cpu() {
     }
 }
 
+/// So many economies that their states lie along the lanes, in sets that are not full, with sizes around those of tiles and blocks.
+#[test]
+fn many_economies_relax_as_on_the_cpu() {
+    let splitting = [
+        CollisionKernel::Money,
+        CollisionKernel::Gamma { alpha: 0.5 },
+        CollisionKernel::Gamma { alpha: 1.5 },
+    ];
+    let splitting = [2, 7, 44, 129].map(|cells| splitting.map(|law| (cells, 5, law)));
+    let saving = [
+        (64, 1e-9),
+        (71, 0.999_999),
+        (96, 1.0 - 1e-16),
+        (100, 0.97),
+        (129, 1.0 / 3.0),
+        (160, 0.0),
+    ];
+    let saving = saving.map(|(cells, lambda)| {
+        let states = 24_600_usize.div_ceil(cells);
+        (cells, states, CollisionKernel::Saving { lambda })
+    });
+    for (cells, states, law) in splitting.into_iter().flatten().chain(saving) {
+        let states: Vec<Vec<f64>> = (0..states)
+            .map(|k| sample(cells, 1 + 7 * k as u64))
+            .collect();
+        let all = states.iter().map(|f| f.iter().sum()).fold(0.0, f64::max);
+        let relaxed = |backend: Backend, precision: Precision| {
+            let operator = config(
+                grid(cells, 7.0),
+                law,
+                Compute::new(backend).with_precision(precision),
+            );
+            let config = RelaxationConfig {
+                operator,
+                integrator: Integrator::Euler,
+                dt: Some(0.2 / all),
+                every: 1,
+            };
+            let mut run = Relaxation::new(config, &states).expect("a run");
+            run.advance(1).expect("a step");
+            run.states().expect("states")
+        };
+        let expected = relaxed(Backend::Cpu, Precision::F64);
+        let lost = match law {
+            CollisionKernel::Saving { lambda } => 1e-15 / (1.0 - lambda),
+            _ => 0.0,
+        };
+        for backend in machines().into_iter().filter(|b| *b != Backend::Cpu) {
+            for (precision, tolerance) in [(Precision::F64, 1e-14), (Precision::F32, 3e-7)] {
+                let found = relaxed(backend, precision);
+                let what = format!("{backend} {precision}, {law}, {cells} cells");
+                for ((a, b), before) in found.iter().zip(&expected).zip(&states) {
+                    let off = distance(a, b) / largest(b);
+                    assert!(off < tolerance + lost, "{what}: off by {off:e}");
+                    let number = a.iter().sum::<f64>() / before.iter().sum::<f64>() - 1.0;
+                    assert!(number.abs() < 1e-14, "{what}: {number:e}");
+                }
+                if backend == Backend::Cuda {
+                    assert!(found == relaxed(backend, precision), "{what}: other bits");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn two_runs_give_the_same_bits() {
     let grid = grid(150, 15.0);

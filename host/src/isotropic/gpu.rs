@@ -1,5 +1,6 @@
 //! The operator and the time loop on a machine that runs kernels: the launches.
 
+mod economies;
 mod forms;
 mod operator;
 

@@ -20,7 +20,7 @@
 
 use std::f64::consts::PI;
 
-use rarefy_kernels::longman::{FixedRule, MOST_AREAS};
+use rarefy_kernels::longman::{FixedRule, MOST_AREAS, lanes_of};
 
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +135,7 @@ impl PaperRule {
             nodes: self.nodes as u32,
             panels: panels as u32,
             columns: 0,
+            lanes: lanes_of(self.areas as u32),
             first: self.first(),
             width: self.first() / self.panels as f64,
         }

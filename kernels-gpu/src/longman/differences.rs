@@ -1,6 +1,6 @@
 //! The method as the paper has it: fixed numbers of areas and Gauss nodes, the whole table of differences in shared memory.
 
-use super::elementary::{Elementary, Hardware, Software};
+use super::elementary::{Hardware, Software};
 use super::integrand::{Damped, Integrand};
 use crate::kernel;
 use crate::math::Real;
@@ -30,6 +30,8 @@ pub struct FixedRule {
     pub panels: u32,
     /// Whether to write the columns of differences too: 0 or 1.
     pub columns: u32,
+    /// Lanes that share an integral in the fast form, a power of two up to 32: [`lanes_of()`](super::lanes_of()) with columns.
+    pub lanes: u32,
 }
 
 /// One integral under a fixed rule: its amplitude, and where the zeros lie.
@@ -39,7 +41,7 @@ pub(super) struct Fixed<'a, T: Real, I> {
     /// pi / omega
     pub(super) half_period: T,
     pub(super) rule: FixedRule,
-    /// Node in (0, 1), pi times that, and weight; weights sum up to 1.
+    /// Node in (0, 1), and weight times the sine of pi times that; weights sum up to 1. The weights of the areas may follow.
     pub(super) nodes: Shared<'a, Quad<T>>,
 }
 
@@ -66,37 +68,43 @@ impl<'a, T: Real, I: Integrand<T>> Fixed<'a, T, I> {
         }
     }
 
+    /// Node and weight with the oscillation: the same for all areas and all integrals, as areas lie between zeros.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn node<S: Simt>(&self, t: &S, g: u32) -> (T, T) {
+        let Quad([node, weight, ..]) = self.nodes.get(t, g);
+        (node, weight)
+    }
+
     /// Area k without the sign of its oscillation: eq. (17), the phase counted from its first zero.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn area<E: Elementary, S: Simt>(&self, t: &S, k: u32) -> T {
-        self.area_of::<E, S>(t, k, self.rule.nodes)
+    pub(super) fn area<S: Simt>(&self, t: &S, k: u32) -> T {
+        self.area_of(k, self.rule.nodes, |g| self.node(t, g))
     }
 
-    /// The same where the number of nodes is known: a constant unrolls the loop.
+    /// The same with the nodes at hand: a constant number of them unrolls the loop.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn area_of<E: Elementary, S: Simt>(&self, t: &S, k: u32, nodes: u32) -> T {
+    pub(super) fn area_of(&self, k: u32, nodes: u32, node: impl Fn(u32) -> (T, T)) -> T {
         let h = self.half_period;
         let start = h * (T::from_f64(self.rule.first) + T::from_f64(f64::from(k)));
         let mut sum = T::ZERO;
         for g in 0..nodes {
-            let Quad([node, phase, weight, _]) = self.nodes.get(t, g);
-            let f = E::sin(phase) * self.integrand.amplitude(h.mul_add(node, start));
-            sum = weight.mul_add(f, sum);
+            let (node, weight) = node(g);
+            sum = weight.mul_add(self.integrand.amplitude(h.mul_add(node, start)), sum);
         }
         h * sum
     }
 
-    /// The share of node g of a panel in the head, to be multiplied by [`head_width`](Self::head_width).
+    /// The share of the g-th node of the head, to be multiplied by [`head_width`](Self::head_width). Behind nodes and weights of areas `gauss` has for each
+    /// node its place in half-periods from the lower limit, and its weight with the oscillation.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn head_term<E: Elementary, S: Simt>(&self, t: &S, panel: u32, g: u32) -> T {
-        let Quad([node, _, weight, _]) = self.nodes.get(t, g);
-        // In half-periods from the lower limit, and to the first zero, whose sine has the sign of the head.
-        let at = T::from_f64(self.rule.width) * (T::from_f64(f64::from(panel)) + node);
-        let phase = T::from_f64(core::f64::consts::PI) * (T::from_f64(self.rule.first) - at);
-        weight * (E::sin(phase) * self.integrand.amplitude(self.half_period * at))
+    pub(super) fn head_term<S: Simt>(&self, t: &S, gauss: In<'_, Quad<T>>, g: u32) -> T {
+        let before = self.rule.nodes + self.rule.areas;
+        let Quad([at, weight, ..]) = gauss.get(t, (before + g) as usize);
+        weight * self.integrand.amplitude(self.half_period * at)
     }
 
     /// Width of a panel of the head.
@@ -145,7 +153,7 @@ pub(super) fn stage_nodes<T: Real, S: Simt>(
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
 #[track_caller]
-fn tabulate<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
+fn tabulate<I: Integrand<T>, T: Real, S: Simt>(
     t: &S,
     frequencies: In<'_, T>,
     parameters: In<'_, T>,
@@ -161,7 +169,7 @@ fn tabulate<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     let fixed = Fixed::<T, I>::new(t, b, frequencies, parameters, rule, nodes);
     let mut first_area = T::ZERO;
     if k < n {
-        let area = fixed.area::<E, S>(t, k);
+        let area = fixed.area(t, k);
         first_area = area;
         table.set(t, k, area.abs());
     }
@@ -188,10 +196,8 @@ fn tabulate<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
             tail += table.get(t, r * n);
         }
         let mut head = T::ZERO;
-        for panel in 0..rule.panels {
-            for g in 0..rule.nodes {
-                head += fixed.head_term::<E, S>(t, panel, g);
-            }
+        for g in 0..rule.panels * rule.nodes {
+            head += fixed.head_term(t, gauss, g);
         }
         values.set(
             t,
@@ -216,17 +222,17 @@ kernel! {
         t, frequencies: In<T>, parameters: In<T>, gauss: In<Quad<T>>, values: Out<T>, columns: Out<T>; rule: FixedRule,
     ) for f32, f64
     shared { table: [T; rule.areas * rule.areas], nodes: [Quad<T>; rule.nodes] } {
-        tabulate::<Damped<T>, Software, T, _>(t, frequencies, parameters, gauss, values, columns, rule, table, nodes);
+        tabulate::<Damped<T, Software>, T, _>(t, frequencies, parameters, gauss, values, columns, rule, table, nodes);
     }
 }
 
 kernel! {
-    /// [`difference_table()`] with the hardware's exponential function and sine.
+    /// [`difference_table()`] with the hardware's exponential function.
     pub fn difference_table_hardware<T: Real>(
         t, frequencies: In<T>, parameters: In<T>, gauss: In<Quad<T>>, values: Out<T>, columns: Out<T>; rule: FixedRule,
     ) for f32
     shared { table: [T; rule.areas * rule.areas], nodes: [Quad<T>; rule.nodes] } {
-        tabulate::<Damped<T, Hardware>, Hardware, T, _>(
+        tabulate::<Damped<T, Hardware>, T, _>(
             t, frequencies, parameters, gauss, values, columns, rule, table, nodes,
         );
     }

@@ -71,13 +71,13 @@ impl<T: Real, F: Elementary> Integrand<T> for Damped<T, F> {
     #[inline(always)]
     fn new(parameter: impl Fn(u32) -> T) -> Self {
         Self {
-            rate: -parameter(0),
+            rate: F::rate(-parameter(0)),
             functions: PhantomData,
         }
     }
     #[inline(always)]
     fn amplitude(&self, x: T) -> T {
-        F::exp(self.rate * x)
+        F::growth(self.rate * x)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The fast form of the paper's method: an integral is a part of a warp, differences go from lane to lane.
 
 use super::differences::{Fixed, FixedRule, head_and_tail, stage_nodes};
-use super::elementary::{Elementary, Hardware, Software};
+use super::elementary::{Hardware, Software};
 use super::integrand::{Damped, Integrand};
 use crate::kernel;
 use crate::math::Real;
@@ -11,7 +11,7 @@ use crate::simt::{Simt, WARP};
 /// Threads of a block of [`warp_differences()`].
 pub const WARP_THREADS: u32 = 256;
 
-/// Lanes that share an integral of N areas: 8, 16 or 32.
+/// Lanes that share an integral of N areas where each has an area, or two of 64: 8, 16 or 32.
 #[inline(always)]
 pub const fn lanes_of(areas: u32) -> u32 {
     if areas <= 8 {
@@ -27,7 +27,7 @@ pub const fn lanes_of(areas: u32) -> u32 {
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
 #[track_caller]
-pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
+pub fn warp_integral<I: Integrand<T>, T: Real, S: Simt>(
     t: &S,
     frequencies: In<'_, T>,
     parameters: In<'_, T>,
@@ -37,9 +37,9 @@ pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     rule: FixedRule,
     nodes: Shared<'_, Quad<T>>,
 ) {
-    stage_nodes(t, gauss, nodes, rule.nodes);
+    stage_nodes(t, gauss, nodes, rule.nodes + rule.areas);
     // A division by the number of lanes, which is a power of two.
-    let shift = lanes_of(rule.areas).trailing_zeros();
+    let shift = rule.lanes.trailing_zeros();
     let lanes = 1 << shift;
     let lane = t.lane() & (lanes - 1);
     // All lanes work, so that every exchange is complete; those beyond the last integral repeat it and write nothing.
@@ -52,12 +52,10 @@ pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     let fixed = Fixed::<T, I>::new(t, index, frequencies, parameters, rule, nodes);
 
     let mut head = T::ZERO;
-    for panel in 0..rule.panels {
-        let mut g = lane;
-        while g < rule.nodes {
-            head += fixed.head_term::<E, S>(t, panel, g);
-            g += lanes;
-        }
+    let mut g = lane;
+    while g < rule.panels * rule.nodes {
+        head += fixed.head_term(t, gauss, g);
+        g += lanes;
     }
     let head = head * fixed.head_width();
     let writes = lane == 0 && group < rule.integrals;
@@ -69,20 +67,21 @@ pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
                 columns.set(t, at + r as usize, difference);
             }
         };
-        let (first_area, tail) = sum_differences::<I, E, T, S>(t, &fixed, lane, keep);
+        let (first_area, tail) = sum_differences(t, &fixed, lane, keep);
         if writes {
             values.set(t, index as usize, head_and_tail(head, first_area, tail));
         }
     } else {
-        let weights = (gauss, rule.nodes as usize);
         let value = if rule.nodes == USUAL_NODES {
-            linear_sum(t, weights, lane, lanes, head, |k| {
-                fixed.area_of::<E, S>(t, k, USUAL_NODES)
+            let mut usual = [(T::ZERO, T::ZERO); USUAL_NODES as usize];
+            for g in 0..USUAL_NODES {
+                usual[g as usize] = fixed.node(t, g);
+            }
+            linear_sum(t, &fixed, lane, head, |k| {
+                fixed.area_of(k, USUAL_NODES, |g| usual[g as usize])
             })
         } else {
-            linear_sum(t, weights, lane, lanes, head, |k| {
-                fixed.area_of::<E, S>(t, k, rule.nodes)
-            })
+            linear_sum(t, &fixed, lane, head, |k| fixed.area(t, k))
         };
         if writes {
             values.set(t, index as usize, value);
@@ -109,34 +108,36 @@ fn part_sum<T: Real, S: Simt>(t: &S, value: T, lanes: u32) -> T {
 
 /// Head and tail, the tail by the linear form of eq. (9), sum of `(-1)^k c_k V_k`: where the differences are not asked for, they need not be formed.
 ///
-/// `head` is this lane's share of the head; the weights `(-1)^k c_k` follow the Gauss nodes.
+/// `head` is this lane's share of the head; the weights `(-1)^k c_k` follow the Gauss nodes. Each lane has neighbouring areas.
 #[inline(always)]
 #[track_caller]
-fn linear_sum<T: Real, S: Simt>(
+fn linear_sum<I: Integrand<T>, T: Real, S: Simt>(
     t: &S,
-    (gauss, nodes): (In<'_, Quad<T>>, usize),
+    fixed: &Fixed<'_, T, I>,
     lane: u32,
-    lanes: u32,
     head: T,
     area: impl Fn(u32) -> T,
 ) -> T {
-    let areas = gauss.len() - nodes;
-    let weighted = |k: u32, area: T| {
-        if (k as usize) < areas {
-            let Quad([weight, ..]) = gauss.get(t, nodes + k as usize);
-            weight * area.abs()
-        } else {
-            T::ZERO
+    let FixedRule {
+        lanes,
+        areas,
+        nodes,
+        ..
+    } = fixed.rule;
+    let each = (areas + lanes - 1) >> lanes.trailing_zeros();
+    let from = each * lane;
+    let (mut first_area, mut tail) = (T::ZERO, T::ZERO);
+    for k in from..from + each {
+        let area = area(k);
+        if k == from {
+            first_area = area;
         }
-    };
-    // With more areas than lanes each lane has two neighbouring ones.
-    let each = if areas > WARP as usize { 2 } else { 1 };
-    let mine = area(each * lane);
-    let mut tail = weighted(each * lane, mine);
-    if each == 2 {
-        tail += weighted(2 * lane + 1, area(2 * lane + 1));
+        if k < areas {
+            let Quad([weight, ..]) = fixed.nodes.get(t, nodes + k);
+            tail = weight.mul_add(area.abs(), tail);
+        }
     }
-    let first_area = t.shuffle(mine, t.lane() & !(lanes - 1));
+    let first_area = t.shuffle(first_area, t.lane() & !(lanes - 1));
     part_sum(t, head_and_tail(head, first_area, tail), lanes)
 }
 
@@ -145,7 +146,7 @@ fn linear_sum<T: Real, S: Simt>(
 /// What lanes compute from beyond the last area, or from the next integral, never reaches the first lane: Delta^r V_0 depends on V_0 .. V_r only.
 #[inline(always)]
 #[track_caller]
-fn sum_differences<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
+fn sum_differences<I: Integrand<T>, T: Real, S: Simt>(
     t: &S,
     fixed: &Fixed<'_, T, I>,
     lane: u32,
@@ -158,7 +159,7 @@ fn sum_differences<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     let half = T::from_f64(-0.5);
     let mut r = 0;
     if areas <= WARP {
-        let first_area = fixed.area::<E, S>(t, lane);
+        let first_area = fixed.area(t, lane);
         let mut difference = first_area.abs();
         while r < areas {
             keep(r, difference);
@@ -170,9 +171,9 @@ fn sum_differences<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
         (first_area, tail)
     } else {
         // Two neighbouring areas a lane: one of the two differences needs no exchange.
-        let first_area = fixed.area::<E, S>(t, 2 * lane);
+        let first_area = fixed.area(t, 2 * lane);
         let mut even = first_area.abs();
-        let mut odd = fixed.area::<E, S>(t, 2 * lane + 1).abs();
+        let mut odd = fixed.area(t, 2 * lane + 1).abs();
         while r < areas {
             keep(r, even);
             tail = even.mul_add(factor, tail);
@@ -188,33 +189,31 @@ fn sum_differences<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
 
 kernel! {
     /// What [`difference_table()`](super::difference_table()) computes, faster: the difference columns are the same to the bit. Without them the
-    /// tail is their linear form, `sum of (-1)^k c_k V_k`: one product a lane and the sum over the lanes, which contains the head.
+    /// tail is their linear form, `sum of (-1)^k c_k V_k`: one product an area and the sum over the lanes, which contains the head.
     ///
-    /// A quarter of a warp, a half or a whole one owns an integral of up to 8, 16, 32 areas; lane k owns area k, and for up to 64 areas
-    /// lane k of a warp owns areas 2k and 2k + 1. A step of differences is one exchange and one subtraction in registers, `T - shuffle_down(T)` with the
-    /// sign of eq. (8), and leaves the next difference of V_0 in the first lane. Blocks of 256 threads; the Gauss nodes are in shared memory, read
-    /// by all lanes at the same address; nothing else is shared, and the one barrier separates filling from reading.
+    /// Lanes that share an integral have neighbouring areas of it. Of many integrals each thread has one; of few ones, and for columns, a quarter of a warp, a half
+    /// or a whole one shares an integral of up to 8, 16, 32 areas. For columns lane k owns area k, and for up to 64 areas lane k of a warp
+    /// owns areas 2k and 2k + 1. A step of differences is one exchange and one subtraction in registers, `T - shuffle_down(T)` with the sign of eq. (8), and
+    /// leaves the next difference of V_0 in the first lane. Blocks of 256 threads; Gauss nodes and weights of areas are in shared memory, and eight nodes
+    /// in registers; nothing else is shared, and the one barrier separates filling from reading.
     ///
-    /// A node of an area takes 9 instructions in `f32` with hardware functions: the load of the node, x, the exponent and its conversion to base 2, exp2,
-    /// the phase in turns, sine, the product, the sum; two are of the special function unit, which takes one each 8 clocks for a warp. N = 16, 8 nodes: 9
-    /// nodes a lane; the unit bounds an H200 at 1.5e10 integrals a second, the issue slots with about 150 instructions at about the same. In `f64` a node
-    /// takes about 38 double-precision instructions; 2.4e9.
+    /// The weight of a node contains its oscillation. So a node of an area takes 4 instructions in `f32` with the hardware's exponential function: x, the exponent,
+    /// exp2, the sum; one is of the special function unit, which takes one each 8 clocks for a warp. N = 16, 8 nodes: 136 nodes; the unit bounds an H200 at
+    /// 3.1e10 integrals a second, the issue slots at about 5e10. In `f64` a node takes about 22 double-precision instructions; 5.6e9.
     pub fn warp_differences<T: Real>(
         t, frequencies: In<T>, parameters: In<T>, gauss: In<Quad<T>>, values: Out<T>, columns: Out<T>; rule: FixedRule,
     ) for f32, f64
-    shared { nodes: [Quad<T>; rule.nodes] } {
-        warp_integral::<Damped<T>, Software, T, _>(t, frequencies, parameters, gauss, values, columns, rule, nodes);
+    shared { nodes: [Quad<T>; rule.nodes + rule.areas] } {
+        warp_integral::<Damped<T, Software>, T, _>(t, frequencies, parameters, gauss, values, columns, rule, nodes);
     }
 }
 
 kernel! {
-    /// [`warp_differences()`] with the hardware's exponential function and sine.
+    /// [`warp_differences()`] with the hardware's exponential function.
     pub fn warp_differences_hardware<T: Real>(
         t, frequencies: In<T>, parameters: In<T>, gauss: In<Quad<T>>, values: Out<T>, columns: Out<T>; rule: FixedRule,
     ) for f32
-    shared { nodes: [Quad<T>; rule.nodes] } {
-        warp_integral::<Damped<T, Hardware>, Hardware, T, _>(
-            t, frequencies, parameters, gauss, values, columns, rule, nodes,
-        );
+    shared { nodes: [Quad<T>; rule.nodes + rule.areas] } {
+        warp_integral::<Damped<T, Hardware>, T, _>(t, frequencies, parameters, gauss, values, columns, rule, nodes);
     }
 }

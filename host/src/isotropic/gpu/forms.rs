@@ -1,19 +1,17 @@
-//! The forms of the operator: tables and launches of each law and storage.
+//! The forms of the operator of gases: tables and launches of each law and storage.
 
 use rarefy_kernels::isotropic::{
-    self as kernels, BATCH_STATES, BATCH_THREADS, COLLECT_THREADS, MOST_SEGMENTS, PairShape,
-    SAVING_THREADS, STORED_THREADS, SavingShape, batch_bytes, quantity, saving_bytes, warp_bytes,
+    self as kernels, BATCH_STATES, BATCH_THREADS, MOST_SEGMENTS, PairShape, STORED_THREADS,
+    batch_bytes, quantity, warp_bytes,
 };
 use rarefy_kernels::{Real, WARP};
 
 use crate::error::Result;
-use crate::isotropic::Weights;
 use crate::isotropic::coefficients::Coefficients;
-use crate::isotropic::cpu::{shell_table, splitting_weights};
+use crate::isotropic::cpu::shell_table;
 use crate::isotropic::tables::{CompactTable, FullTable, Jump, JumpRows};
 use crate::isotropic::{CollisionKernel, OperatorConfig};
 use crate::machine::{Grid, Limits, Machine};
-use crate::memory_plan::check_shared;
 
 /// Threads of a block in the kernels with one warp, or one thread, an item.
 pub(super) const ITEM_THREADS: u32 = 128;
@@ -24,10 +22,6 @@ const MANY_TILES: u32 = 32;
 /// Tiles of all states, for each multiprocessor, from which on the kernel for batches is the faster one. Below, the walk of a block along all its
 /// rows takes longer than the work of the machine.
 const BATCH_TILES: u32 = 12;
-
-/// Blocks of an economy with saving for each multiprocessor: of one state a few, which wait for their barriers in turn, of many states so many
-/// that the last ones do not matter.
-const SAVING_BLOCKS: [u32; 2] = [4, 32];
 
 /// The distributions of all states that a pass reads.
 pub(super) struct Work<'a, M: Machine, T: Real> {
@@ -46,7 +40,7 @@ impl<M: Machine, T: Real> Work<'_, M, T> {
     }
 
     /// Launches for the first cell of each state.
-    fn each_state(&self, launch: impl FnMut(u32) -> Result<()>) -> Result<()> {
+    pub(super) fn each_state(&self, launch: impl FnMut(u32) -> Result<()>) -> Result<()> {
         let mut bases = (0..self.states).map(|state| state * self.pitch);
         bases.try_for_each(launch)
     }
@@ -359,124 +353,6 @@ impl<M: Machine, T: Real> Stored<M, T> {
     }
 }
 
-/// Agents who put their money together and split it.
-pub(super) struct Splitting<M: Machine> {
-    weights: M::Buffer<f64>,
-    norms: M::Buffer<f64>,
-    shared: M::Buffer<f64>,
-}
-
-impl<M: Machine> Splitting<M> {
-    pub(super) fn new(machine: &M, cells: usize, alpha: f64, weights: Weights) -> Result<Self> {
-        let (weights, norms) = splitting_weights(cells, alpha, weights);
-        Ok(Self {
-            weights: machine.upload(&weights)?,
-            norms: machine.upload(&norms)?,
-            shared: machine.allocate(2 * cells - 1)?,
-        })
-    }
-
-    pub(super) fn flows<T: Real>(
-        &mut self,
-        work: &Work<'_, M, T>,
-        flux: &mut M::Buffer<f64>,
-    ) -> Result<()> {
-        let Work {
-            machine, f, cells, ..
-        } = *work;
-        work.each_state(|base| {
-            machine.launch(
-                per_warp(2 * cells - 1),
-                kernels::split_products {
-                    p: f,
-                    norms: &self.norms,
-                    shared_out: &mut self.shared,
-                    cells,
-                    base,
-                },
-            )?;
-            Ok(machine.launch(
-                per_warp(cells),
-                kernels::split_flows {
-                    p: f,
-                    shared_in: &self.shared,
-                    weights: &self.weights,
-                    flux: &mut *flux,
-                    cells,
-                    base,
-                },
-            )?)
-        })
-    }
-}
-
-/// Agents who save a part of their money.
-pub(super) struct Saving<M: Machine> {
-    shape: SavingShape,
-    /// Contribution of each set of agents to each cell.
-    shares: M::Buffer<f64>,
-}
-
-impl<M: Machine> Saving<M> {
-    pub(super) fn new(
-        machine: &M,
-        cells: usize,
-        lambda: f64,
-        states: usize,
-        pitch: usize,
-    ) -> Result<Self> {
-        let limits = machine.limits()?;
-        check_shared(
-            &limits,
-            &format!("an economy with saving on {cells} cells"),
-            saving_bytes(cells as u32, false) as usize,
-            "use fewer cells, or compute on the CPU",
-        )?;
-        let shape = saving_shape(lambda, cells, states, pitch, &limits);
-        Ok(Self {
-            shape,
-            shares: machine.allocate(pitch * states * shape.sets as usize)?,
-        })
-    }
-
-    pub(super) fn flows<T: Real>(
-        &mut self,
-        work: &Work<'_, M, T>,
-        flux: &mut M::Buffer<f64>,
-    ) -> Result<()> {
-        let Work {
-            machine,
-            f,
-            cells,
-            states,
-            ..
-        } = *work;
-        machine.launch(
-            Grid {
-                blocks: self.shape.sets * states,
-                threads: saving_threads(cells),
-            },
-            kernels::saving_shares {
-                p: f,
-                shares: &mut self.shares,
-                shape: self.shape,
-            },
-        )?;
-        Ok(machine.launch(
-            Grid {
-                blocks: cells.div_ceil(WARP) * states,
-                threads: COLLECT_THREADS,
-            },
-            kernels::collect_shares {
-                p: f,
-                shares: &self.shares,
-                flux,
-                shape: self.shape,
-            },
-        )?)
-    }
-}
-
 fn tiles(cells: usize) -> u32 {
     (cells - 1).div_ceil(WARP as usize) as u32
 }
@@ -519,37 +395,8 @@ fn batch_order<T: Real>(shape: &PairShape, limits: &Limits) -> Option<u32> {
     })
 }
 
-/// How the blocks share the agents of an economy with saving.
-pub(super) fn saving_shape(
-    lambda: f64,
-    cells: usize,
-    states: usize,
-    pitch: usize,
-    limits: &Limits,
-) -> SavingShape {
-    let (cells, states) = (cells as u32, states as u32);
-    let [few, many] = SAVING_BLOCKS;
-    let blocks = limits.multiprocessors.max(1) * (few * states).min(many);
-    let sets = blocks.div_ceil(states);
-    let roomy = saving_bytes(cells, true) as usize <= limits.shared_bytes_per_block;
-    SavingShape {
-        lambda,
-        cells,
-        pitch: pitch as u32,
-        sets: sets.clamp(1, cells),
-        roomy: u32::from(roomy),
-    }
-}
-
 pub(super) fn is_uniform(config: &OperatorConfig) -> bool {
     matches!(config.law, CollisionKernel::Power { theta: 1.0 })
-}
-
-/// Threads for the agents of a cell: four cells a thread, as long as a block has so many.
-fn saving_threads(cells: u32) -> u32 {
-    (cells / 4)
-        .next_multiple_of(WARP)
-        .clamp(WARP, SAVING_THREADS)
 }
 
 /// The blocks of a pass over the jump pairs: tiles by states.
@@ -569,7 +416,7 @@ fn batch_grid(shape: &PairShape) -> Grid {
 }
 
 /// A warp an item.
-fn per_warp(items: u32) -> Grid {
+pub(super) fn per_warp(items: u32) -> Grid {
     Grid::per_item(items as usize * WARP as usize, ITEM_THREADS)
 }
 

@@ -3,10 +3,8 @@
 use rarefy_kernels::Real;
 use rarefy_kernels::isotropic as kernels;
 
-use super::forms::{
-    Full, ITEM_THREADS, Pairs, Saving, Splitting, Stored, Work, is_uniform, pair_shape,
-    saving_shape,
-};
+use super::economies::{Saving, Splitting};
+use super::forms::{Full, ITEM_THREADS, Pairs, Stored, Work, is_uniform, pair_shape};
 use crate::error::Result;
 use crate::isotropic::Weights;
 use crate::isotropic::coefficients::Counts;
@@ -74,10 +72,13 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 }
             },
             CollisionKernel::Saving { lambda } => {
-                let shape = saving_shape(lambda, config.grid.cells(), states, pitch, limits);
-                sums * (u64::from(shape.sets) + 2)
+                let cells = config.grid.cells();
+                Saving::<M>::bytes(lambda, cells, states, pitch, limits) + 2 * sums
             }
-            _ => counts.pair * size + cells * cells * 8 + 2 * sums,
+            CollisionKernel::Gamma { .. } | CollisionKernel::Money => {
+                Splitting::<M>::bytes(config.grid.cells(), states, pitch) + 2 * sums
+            }
+            CollisionKernel::Isotropic { .. } => counts.pair * size + cells * cells * 8 + 2 * sums,
         }
     }
 
@@ -114,11 +115,13 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 (Form::Saving(saving), 0, all)
             }
             CollisionKernel::Gamma { alpha } => {
-                let splitting = Splitting::new(machine, cells, alpha, config.weights)?;
+                let splitting =
+                    Splitting::new(machine, cells, alpha, config.weights, (states, pitch))?;
                 (Form::Splitting(splitting), 0, all)
             }
             CollisionKernel::Money => {
-                let splitting = Splitting::new(machine, cells, 1.0, Weights::Center)?;
+                let splitting =
+                    Splitting::new(machine, cells, 1.0, Weights::Center, (states, pitch))?;
                 (Form::Splitting(splitting), 0, all)
             }
         };

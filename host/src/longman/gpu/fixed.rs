@@ -32,6 +32,15 @@ pub enum Functions {
     Hardware,
 }
 
+/// Threads that fill a GPU: with so many integrals each has a thread of its own.
+const MANY_THREADS: u32 = 1 << 17;
+
+/// Lanes that share an integral, at most `most`: as few as fill a GPU.
+fn lanes_for(integrals: u32, most: u32) -> u32 {
+    let wanted = MANY_THREADS.div_ceil(integrals);
+    wanted.next_power_of_two().min(most)
+}
+
 /// Integrals of `e^(-lambda_i x) osc(omega_i x)` in the memory of a machine.
 ///
 /// ```
@@ -89,23 +98,30 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
             ));
         }
         let points = gauss(rule.nodes);
-        // The weights of Euler's sum, with its signs, follow the nodes.
+        // The weights of Euler's sum, with its signs, follow the nodes, then the nodes of the head.
         let signs = [1.0, -1.0].into_iter().cycle();
         let weights = euler_weights(rule.areas).into_iter().zip(signs);
         let weights = weights.map(|(c, sign)| Quad([sign * c, 0.0, 0.0, 0.0].map(T::from_f64)));
-        let nodes: Vec<Quad<T>> = points
-            .nodes
-            .iter()
-            .zip(&points.weights)
-            .map(|(node, weight)| {
-                let node = 0.5 + 0.5 * node;
-                let phase = std::f64::consts::PI * node;
-                Quad([node, phase, 0.5 * weight, 0.0].map(T::from_f64))
-            })
-            .chain(weights)
+        let quad = |a: f64, b: f64| Quad([a, b, 0.0, 0.0].map(T::from_f64));
+        let points: Vec<(f64, f64)> = (points.nodes.iter().zip(&points.weights))
+            .map(|(node, weight)| (0.5 + 0.5 * node, 0.5 * weight))
             .collect();
+        let kernel_rule = rule.for_kernels(lambda.len());
+        let head = (0..kernel_rule.panels).flat_map(|panel| {
+            points.iter().map(move |&(node, weight)| {
+                let at = kernel_rule.width * (f64::from(panel) + node);
+                // To the first zero, whose sine has the sign of the head.
+                let phase = std::f64::consts::PI * (kernel_rule.first - at);
+                quad(at, weight * phase.sin())
+            })
+        });
+        let areas = points.iter().map(|&(node, weight)| {
+            let phase = std::f64::consts::PI * node;
+            quad(node, weight * phase.sin())
+        });
+        let nodes: Vec<Quad<T>> = areas.chain(weights).chain(head).collect();
         Ok(Self {
-            rule: rule.for_kernels(lambda.len()),
+            rule: kernel_rule,
             gauss: machine.upload(&nodes)?,
             frequencies: machine.upload(omega)?,
             parameters: machine.upload(lambda)?,
@@ -137,14 +153,17 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
                 "software functions in f64: those of the hardware are of single precision",
             ));
         }
-        let rule = self.rule;
+        let mut rule = self.rule;
+        if rule.columns == 0 {
+            rule.lanes = lanes_for(rule.integrals, rule.lanes);
+        }
         let grid = match form {
             Form::Table => Grid {
                 blocks: rule.integrals,
                 threads: rule.areas.next_multiple_of(32),
             },
             Form::Warp => {
-                let per_block = kernels::WARP_THREADS / kernels::lanes_of(rule.areas);
+                let per_block = kernels::WARP_THREADS / rule.lanes;
                 Grid {
                     blocks: rule.integrals.div_ceil(per_block),
                     threads: kernels::WARP_THREADS,
