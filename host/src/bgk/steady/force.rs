@@ -74,11 +74,21 @@ impl Plan {
     }
 
     /// The reduced flow rate along a channel, `G = u / (a delta)` with the mean velocity u.
+    ///
+    /// The values of a cell are the means of those of its faces, which exceed its own mean by `h^2 w''/12`. The curvature is that of the parabola through three cells.
     pub(super) fn flow_rate(&self, x: &[f64]) -> f64 {
-        let momentum = &x[2 * self.layout.cells..];
-        let pairs = self.widths[0].iter().zip(momentum);
-        let flow: f64 = pairs.map(|(width, momentum)| width * momentum).sum();
-        let delta: f64 = self.widths[0].iter().sum();
+        let (cells, widths) = (self.layout.cells, &self.widths[0]);
+        let momentum = &x[2 * cells..3 * cells];
+        let curvature = |cell: usize| {
+            let i = cell.clamp(1, cells - 2);
+            let slope =
+                |i: usize| 2.0 * (momentum[i + 1] - momentum[i]) / (widths[i] + widths[i + 1]);
+            2.0 * (slope(i) - slope(i - 1)) / (0.5 * (widths[i - 1] + widths[i + 1]) + widths[i])
+        };
+        let flow: f64 = (0..cells)
+            .map(|i| widths[i] * (momentum[i] - widths[i].powi(2) / 12.0 * curvature(i)))
+            .sum();
+        let delta: f64 = widths.iter().sum();
         flow / (delta * delta * self.force)
     }
 }
