@@ -60,6 +60,23 @@ fn the_flow_rate_has_its_limits_and_knudsens_minimum() {
     assert!((thick - limit).abs() < 0.02, "{thick}, {limit}");
 }
 
+/// Cells of a channel are those of parabolas: a few give the flow rate of thick gas.
+#[test]
+fn few_cells_give_the_flow_rate_of_thick_gas() {
+    let delta = 1000.0;
+    let model = GapCollisions::Model(Gas::default(), gauss());
+    let mut config = PlatesConfig::new(delta, Drive::Couette(0.0), model);
+    config.force = 1e-4 / (delta * delta);
+    config.cells = 60;
+    let mut plates = config.solver().unwrap();
+    let solution = plates.solve().unwrap();
+    assert_eq!(solution.status, Status::Converged);
+    let found = plates.flow_rate().unwrap();
+    let expected = delta / 6.0 + 1.01619;
+    // The means of faces alone are off by 6e-4.
+    assert!((found / expected - 1.0).abs() < 3e-5, "{found}, {expected}");
+}
+
 /// Fluxes of thick gas, and states that a weak force hardly changes, have more roundoff than the tolerance.
 #[test]
 fn roundoff_ends_flows_along_a_channel() {
@@ -115,6 +132,36 @@ fn hard_spheres_slip_and_jump_as_published() {
             "{drive:?}: {found}, {expected}"
         );
     }
+}
+
+/// Heat conduction at a temperature ratio of 7 in thick gas: the iteration starts from the flow of the model, since it does not converge from gas at rest.
+#[test]
+fn thick_gas_between_hot_and_cold_plates_converges() {
+    let operator = OperatorConfig {
+        sigma_t: cross_section(Scattering::HardSphere),
+        correction: CorrectionMethod::Balanced,
+        compute: Backend::Cpu.into(),
+        ..OperatorConfig::spectral(VelocityGrid::new(24, -5.292, 5.292).unwrap())
+    };
+    let mut config = PlatesConfig::new(
+        1000.0,
+        Drive::Fourier(1.5),
+        GapCollisions::Integral(operator),
+    );
+    config.cells = 24;
+    let mut solver = config.solver().unwrap();
+    let warnings = solver.problem().warnings(solver.config().closure);
+    let cold = "0.88 thermal speeds of the coldest gas";
+    assert!(warnings.iter().any(|w| w.contains(cold)), "{warnings:?}");
+    let solution = solver.solve().unwrap();
+    assert_eq!(solution.status, Status::Converged);
+    let [left, right, ..] = &solution.exchange;
+    let found = (right[0].heat - left[0].heat) / 1.5;
+    // Fourier's law with the jump of temperature; the nodes do not resolve the cold gas, as the warning says.
+    let conduction =
+        1.25 * 0.8 * 1.922284 * (1.75_f64.powf(1.5) - 0.25_f64.powf(1.5)) / (1.5 * 1.5);
+    let expected = conduction / (1000.0 + 2.0 * 0.8 * 2.4001);
+    assert!((found / expected - 1.0).abs() < 0.05, "{found}, {expected}");
 }
 
 /// Plates by the collision integral, in few integrals from thin to thick gas.

@@ -51,6 +51,7 @@ mod signed_digit_float_cli;
 mod signed_digit_integer;
 mod signed_digit_radix10;
 mod signed_digit_rows;
+mod steady_estimates;
 mod support;
 mod sweep_cli;
 mod threads;

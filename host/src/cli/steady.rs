@@ -14,6 +14,9 @@ pub(super) const DEPTH: usize = 10;
 /// Error of the stream behind a shock wave that passes without a warning.
 const MOST_CUT: f64 = 1e-3;
 
+/// Roundoff of the fluxes beyond which there is no result.
+const HIDDEN: f64 = 1e-2;
+
 /// Adds the state at rest to the perturbations that the linear mode returns.
 pub(super) fn total(moments: &mut [Moments]) {
     for m in moments {
@@ -98,18 +101,22 @@ pub(super) fn report_convergence(
     match solution.status {
         Status::Converged if solution.flux_roundoff <= 10.0 * goal => {}
         Status::Converged => report.warn(format!(
-            "the iteration has converged to {goal:.1e}, and roundoff leaves more: the result is right to about {:.1e}",
+            "the iteration has converged to {goal:.1e}, and roundoff leaves more, an error of about {:.1e}",
             solution.error_estimate
         )),
         Status::AtRoundoff => report.warn(format!(
-            "roundoff ends the iteration: {state}; the result is right to about {:.1e}",
+            "roundoff ends the iteration: {state}; it leaves an error of about {:.1e}",
             solution.error_estimate
         )),
         Status::Unfinished => report.not_converged(format!(
             "after {count} iterations {state}; allow more with {remedy}"
         )),
+        _ if solution.flux_roundoff > HIDDEN => report.not_converged(format!(
+            "after {count} iterations {state}; roundoff of {:.0e} of the fluxes hides them: use a stronger drive, the linearised equation, f64, or thinner gas",
+            solution.flux_roundoff
+        )),
         _ => report.not_converged(format!(
-            "after {count} iterations nothing falls any more: {state}; use other cells or velocities"
+            "after {count} iterations nothing falls any more: {state}; use other cells or velocities, or a weaker drive"
         )),
     }
 }

@@ -66,7 +66,7 @@ impl PlatesConfig {
         }
     }
 
-    /// The solver of the flow, which starts from the gas at rest.
+    /// The solver of the flow. It starts from the gas at rest, or around the integral from the flow of the model.
     ///
     /// # Errors
     /// A configuration out of range; velocities that cannot hold the gas at the plates; a backend that is not there.

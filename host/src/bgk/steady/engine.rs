@@ -13,4 +13,8 @@ pub(super) trait Sweeps: Send {
     fn change_roundoff(&self) -> f64;
     /// Sweeps once more for stresses, heat fluxes and what walls receive.
     fn output(&mut self, x: &[f64]) -> Result<Sums>;
+    /// Puts the populations of the relaxation model's flow with these fields into `x`; returns whether they are those of a gas.
+    fn populate(&self, _x: &mut [f64]) -> bool {
+        true
+    }
 }

@@ -419,6 +419,16 @@ impl Plan {
     }
 }
 
+/// Adds the effect of a force to the sources of the cells.
+fn push(plan: &Plan, x: &[f64], source: &mut [f64]) {
+    let sources = source.par_chunks_exact_mut(plan.nodes.len());
+    sources.zip(plan.pushes(x)).for_each(|(source, push)| {
+        for (node, source) in source.iter_mut().enumerate() {
+            *source += plan.pushed(&push, node)[0];
+        }
+    });
+}
+
 /// The numbers of the local equilibrium with all of a heat flux.
 fn heated(plan: &Plan, state: [f64; 4], q: [f64; 2]) -> [f64; COEFFICIENTS] {
     plan.local(state, q.map(|q| 1.6 * q))
@@ -450,12 +460,7 @@ impl Sweeps for IntegralSweeps {
         let mut moved = plan.moved(x)?;
         self.integral.symmetrise(&mut moved);
         let mut collided = self.integral.collide(plan, &moved)?;
-        let sources = collided.source.par_chunks_exact_mut(plan.nodes.len());
-        sources.zip(plan.pushes(x)).for_each(|(source, push)| {
-            for (node, source) in source.iter_mut().enumerate() {
-                *source += plan.pushed(&push, node)[0];
-            }
-        });
+        push(plan, x, &mut collided.source);
         let parts = plan.sweep(x, &collided);
         let faces = plan.leave(&parts, y);
         let layout = plan.layout;
@@ -498,6 +503,26 @@ impl Sweeps for IntegralSweeps {
 
     fn change_roundoff(&self) -> f64 {
         32.0 * self.unit
+    }
+
+    fn populate(&self, x: &mut [f64]) -> bool {
+        let plan = &self.plan;
+        let nodes = plan.nodes.len();
+        let mut source = Vec::with_capacity(plan.layout.cells * nodes);
+        let mut frequency = Vec::with_capacity(plan.layout.cells * nodes);
+        for local in plan.coefficients(x) {
+            let nu = local[6];
+            source.extend((0..nodes).map(|node| nu * plan.equilibrium(&local, node)[0]));
+            frequency.resize(source.len(), nu);
+        }
+        push(plan, x, &mut source);
+        let collided = Collided { source, frequency };
+        let parts = plan.sweep(x, &collided);
+        let of_cells = plan.gather(&parts, &collided, &mut x[plan.layout.populations..]);
+        of_cells.iter().all(|of| {
+            let [n, .., t] = plan.state(of.sums);
+            n > 0.0 && t > 0.0
+        })
     }
 
     fn output(&mut self, x: &[f64]) -> Result<Sums> {

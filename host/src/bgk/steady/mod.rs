@@ -17,7 +17,8 @@
 //! own.
 //!
 //! **Around the collision integral.** With [`SteadyProblem::integral`] molecules collide, as in [`boltzmann`](super::boltzmann). The distribution is stored, and sweeps with the
-//! frequency of the loss, `v.grad f + nu f = I(f0, f0) + nu f0`, take the place of those above. All else is the same.
+//! frequency of the loss, `v.grad f + nu f = I(f0, f0) + nu f0`, take the place of those above. All else is the same. They start from the flow of the relaxation model on
+//! the same nodes.
 //!
 //! **Force.** On a line a [force](SteadyProblem::force) along y may act on the gas, as in a channel.
 //!
@@ -37,6 +38,7 @@
 //! Commun. 245 (2019) 106861. The mixing: D. G. Anderson, J. ACM 12 (1965) 547.
 
 mod anderson;
+mod checkpoint;
 mod config;
 mod correction;
 mod cpu;
@@ -58,9 +60,11 @@ mod results;
 mod sides;
 mod solution;
 mod solver;
+mod start;
 mod sums;
 
 pub(super) use self::anderson::Anderson;
+pub use self::checkpoint::Checkpoint;
 pub use self::config::SteadyConfig;
 use self::cpu::CpuSweeps;
 use self::engine::Sweeps;
@@ -72,7 +76,7 @@ use self::reference::ReferenceSweeps;
 pub use self::solution::{Exchange, Solution, Status};
 #[cfg(feature = "cli")]
 pub(crate) use self::solver::check;
-pub use self::solver::{Checkpoint, SteadySolver, solve};
+pub use self::solver::{SteadySolver, solve};
 pub use super::cases::plates;
 use crate::compute::{Precision, Resolved, engine_of};
 use crate::error::Result;

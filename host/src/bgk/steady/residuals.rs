@@ -3,10 +3,48 @@
 use super::plan::{EAST, Plan, WEST};
 use super::sums::{Sums, Swept, flux};
 
-/// Relative roundoff of the velocities along a channel, in units of the arithmetic's and of the mean free paths from wall to wall.
+/// Relative roundoff of the fields that the laws of a line find from the fluxes, in units of the arithmetic's and of the mean free paths from wall to wall.
+const LINE: f64 = 4.0;
+/// The same in the linearised equation, whose sums are of the size of the drive.
+const LINEAR: f64 = 1.0 / 16.0;
+/// The same of the velocities along a channel.
 const CHANNEL: f64 = 64.0;
+/// Roundoff that all faces of a line have alike, in units of that of f64: the closing sweep adds up in f64, and their spread does not see it.
+const BIAS: f64 = 64.0;
+
+/// Roundoff of the fluxes by the arithmetic of a collision integral, in units of it and of the mean free paths from wall to wall.
+const INTEGRAL: f64 = 4.0;
+
+/// Relative roundoff of an iteration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Roundoff {
+    /// Of the change of the fields.
+    pub(super) change: f64,
+    /// Of the spread of the fluxes.
+    pub(super) spread: f64,
+    /// Of the fluxes themselves.
+    pub(super) fluxes: f64,
+}
 
 impl Plan {
+    /// Whether the molecules collide, and do not relax: their sweeps are in f64.
+    fn collides(&self) -> bool {
+        self.layout.populations < self.layout.len
+    }
+
+    /// Whether a model's gas is between two walls, which alone drive it.
+    pub(super) fn is_gap(&self) -> bool {
+        let wall = |side: usize| self.sides[side].as_ref().is_some_and(|s| s.wall.is_some());
+        self.dimensions == 1 && self.force == 0.0 && !self.collides() && wall(WEST) && wall(EAST)
+    }
+
+    /// Whether a line has walls that differ.
+    fn is_driven(&self) -> bool {
+        let wall = |side: usize| self.sides[side].as_ref().and_then(|s| s.wall);
+        let walls = wall(WEST).zip(wall(EAST));
+        self.dimensions == 1 && walls.is_some_and(|(west, east)| west != east)
+    }
+
     /// The share of a correction that changes no cell's density or temperature by more than half: far from the solution the linear laws
     /// behind it overshoot.
     pub(super) fn gentle_share(&self, moments: &[f64], corrected: &[f64]) -> f64 {
@@ -37,33 +75,51 @@ impl Plan {
         ranges.fold(0.0, f64::max)
     }
 
-    /// Relative roundoff of the fields' change and of the fluxes by an arithmetic of this unit, where sums of numbers of the size of the drive have the relative roundoff `own`. Populations of
+    /// Relative roundoff of fields and fluxes by an arithmetic of this unit, where sums of numbers of the size of the drive have the relative roundoff `own`. Populations of
     /// the nonlinear equation are of the size of the equilibrium, however small the drive is.
-    pub(super) fn roundoff(&self, unit: f64, own: [f64; 2], y: &[f64], swept: &Swept) -> [f64; 2] {
-        if self.linear {
-            return own;
-        }
+    pub(super) fn roundoff(&self, unit: f64, own: [f64; 2], y: &[f64], swept: &Swept) -> Roundoff {
+        // The laws of a line pass roundoff of the fluxes, which thick gas adds up, on to the fields.
+        let factor = match self.dimensions {
+            1 if self.force != 0.0 => CHANNEL,
+            1 if self.linear => LINEAR,
+            1 if self.is_gap() => LINE,
+            _ => 0.0,
+        };
+        let thickness = self.thickness().max(1.0);
+        let change = own[0].max(factor * unit * thickness);
+        let [share, terms] = if self.collides() {
+            [INTEGRAL, 0.0]
+        } else {
+            [1.0, 0.5 * unit]
+        };
+        let bias = BIAS * f64::EPSILON;
+        let [spread, fluxes] = [own[1], (share * own[1]).max(bias * thickness)];
         // Terms of the sums, over their range and over the flux.
-        let of = |part: f64, size: f64| {
-            if size > 1e-13 {
-                part * unit / size
+        let of = |part: f64, size: f64| if size > 1e-13 { part / size } else { 0.0 };
+        if self.linear {
+            return Roundoff {
+                change,
+                spread,
+                fluxes,
+            };
+        }
+        let scale = if self.dimensions == 1 {
+            self.flux_scale(swept)
+        } else {
+            0.0
+        };
+        Roundoff {
+            change: change.max(of(4.0 * unit, self.range(y))),
+            spread: spread.max(of(4.0 * unit, scale)),
+            // The flow rate is no flux.
+            fluxes: if self.force != 0.0 {
+                own[1]
+            } else if self.is_driven() {
+                fluxes.max((terms + 4.0 * bias) / scale)
             } else {
-                0.0
-            }
-        };
-        let flux = if self.dimensions == 1 {
-            of(4.0, self.flux_scale(swept))
-        } else {
-            0.0
-        };
-        // The laws of a channel pass roundoff of the fluxes, which thick gas adds up, on to the velocities.
-        let passed = if self.force == 0.0 {
-            0.0
-        } else {
-            CHANNEL * unit * self.thickness().max(1.0)
-        };
-        let change = own[0].max(of(4.0, self.range(y))).max(passed);
-        [change, own[1].max(flux)]
+                fluxes
+            },
+        }
     }
 
     /// The largest change of an unknown, relative to the range of the fields.

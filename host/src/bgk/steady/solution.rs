@@ -63,9 +63,10 @@ pub struct Solution {
     pub residuals: Vec<f64>,
     /// Spread of the fluxes that must be constant, relative to their size, in the last iteration.
     pub flux_spread: f64,
-    /// Estimate of the relative error, the largest of three: the change over 1 less the rate at which it falls, the spread of the fluxes, and roundoff.
+    /// Estimate of the relative error that the iteration leaves, the largest of three: the change over 1 less the rate at which it falls, on a line eight times the spread of the fluxes, and their
+    /// roundoff. Cells and velocities have errors of their own.
     pub error_estimate: f64,
-    /// Relative roundoff of the fluxes: the arithmetic's unit times the mean free paths from wall to wall.
+    /// Relative roundoff of the fluxes: it grows with the mean free paths from wall to wall, and with the smallness of a nonlinear drive.
     #[serde(default)]
     pub flux_roundoff: f64,
     /// In a shock wave, the strength of the downstream stream less 1: what the domain cuts off.

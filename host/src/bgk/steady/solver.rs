@@ -3,9 +3,8 @@
 use std::fmt;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
 use super::anderson::Anderson;
+use super::checkpoint::Checkpoint;
 use super::config::SteadyConfig;
 use super::correction::Correction;
 use super::engine::Sweeps;
@@ -13,45 +12,24 @@ use super::integral::IntegralSweeps;
 use super::memory;
 use super::plan::Plan;
 use super::problem::SteadyProblem;
+use super::residuals::Roundoff;
 use super::solution::{Solution, Status};
+use super::start;
 use super::sums::Swept;
 use crate::compute::{Pool, Resolved};
 use crate::error::{Error, Result};
-
-/// Everything that an iteration needs to go on to the same bits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Checkpoint {
-    /// The problem.
-    #[serde(rename = "case")]
-    pub problem: SteadyProblem,
-    /// How it is iterated.
-    pub config: SteadyConfig,
-    /// All unknowns.
-    pub unknowns: Vec<f64>,
-    /// Residual of each iteration.
-    pub residuals: Vec<f64>,
-    /// Results of the mixed iterations, newest first, one after the other.
-    pub values: Vec<f64>,
-    /// By how much each of them had changed.
-    pub mixed: Vec<f64>,
-    /// Spread of the fluxes in each iteration.
-    #[serde(default)]
-    pub spreads: Vec<f64>,
-    /// On a rectangle, whether the last correction was cut off, then the unknowns about which its operator was factored, if not at rest.
-    #[serde(default)]
-    pub correction: Vec<f64>,
-}
 
 /// Iterations without a new least residual after which an iteration with a correction counts as stalled.
 const PATIENCE: usize = 30;
 /// The same without a correction, where residuals rise for long before they fall.
 const PLAIN_PATIENCE: usize = 150;
-/// The same where roundoff is reached.
+/// The same where roundoff is reached, but for a nonlinear flow between walls.
 const ROUNDOFF_PATIENCE: usize = 5;
 
 /// Spread of the fluxes that roundoff explains, in units of the roundoff of one.
 const LEVEL: f64 = 8.0;
+/// Error of the fluxes between walls in units of their spread: up to six have been seen in thick gas.
+const THROUGH_SPREAD: f64 = 8.0;
 /// Spread of the fluxes beyond which a result is none, however large roundoff is.
 const MOST_ROUNDOFF: f64 = 1e-2;
 
@@ -74,8 +52,8 @@ pub struct SteadySolver {
     spreads: Vec<f64>,
     /// Where the larger of change and spread was least, and what it was.
     least: (usize, f64),
-    /// Relative roundoff of the last change and of the fluxes.
-    roundoff: [f64; 2],
+    /// Roundoff of the last iteration.
+    roundoff: Roundoff,
     seconds: f64,
 }
 
@@ -120,10 +98,12 @@ impl SteadySolver {
             }
         };
         let x = plan.start(&problem);
-        let roundoff = [
-            sweeps.change_roundoff(),
-            sweeps.flux_roundoff(plan.thickness().max(1.0)),
-        ];
+        let of_fluxes = sweeps.flux_roundoff(plan.thickness().max(1.0));
+        let roundoff = Roundoff {
+            change: sweeps.change_roundoff(),
+            spread: of_fluxes,
+            fluxes: of_fluxes,
+        };
         Ok(Self {
             correction: Correction::new(&plan)?,
             mixing: Anderson::new(config.anderson_depth),
@@ -163,10 +143,18 @@ impl SteadySolver {
             return Some(Status::Converged);
         }
         let since = done - self.least.0;
-        let [of_change, of_fluxes] = self.roundoff;
-        let settled = change <= of_change.max(tolerance);
-        let level = (LEVEL * of_fluxes).min(MOST_ROUNDOFF).max(tolerance);
-        if settled && spread <= level && since >= ROUNDOFF_PATIENCE {
+        // The flux between walls follows its roundoff slowly.
+        let enough = if self.plan.is_gap() && !self.plan.linear {
+            PATIENCE
+        } else {
+            ROUNDOFF_PATIENCE
+        };
+        let settled = change <= self.roundoff.change.max(tolerance);
+        let level = (LEVEL * self.roundoff.spread)
+            .min(MOST_ROUNDOFF)
+            .max(tolerance);
+        let known = self.roundoff.fluxes <= MOST_ROUNDOFF;
+        if settled && known && spread <= level && since >= enough {
             return Some(Status::AtRoundoff);
         }
         let patience = if self.correction.is_some() {
@@ -194,12 +182,20 @@ impl SteadySolver {
 
     fn iteration(&mut self) -> Result<f64> {
         let started = Instant::now();
+        if self.residuals.is_empty() {
+            self.begin();
+        }
         let mut swept = self.sweeps.iterate(&self.x, &mut self.y)?;
         self.plan.without_force(&self.x, &mut swept);
         self.plan.update(&self.x, &swept, &mut self.y);
         if !self.plan.is_admissible(&self.y) {
+            let remedy = if self.problem.integral.is_some() || self.problem.force != 0.0 {
+                "more velocities, or a weaker drive"
+            } else {
+                "the upwind closure, or finer cells"
+            };
             return Err(Error::Numerical(format!(
-                "the state after {} iterations has no positive density and temperature everywhere; use the upwind closure, or finer cells",
+                "the state after {} iterations has no positive density and temperature everywhere; use {remedy}",
                 self.residuals.len() + 1
             )));
         }
@@ -210,9 +206,11 @@ impl SteadySolver {
         let floor = 0.125 * self.sweeps.change_roundoff() / tolerance;
         let mut spread = self.plan.flux_spread(&swept, floor);
         let unit = self.sweeps.flux_roundoff(1.0);
-        let own = [self.sweeps.change_roundoff(), self.flux_roundoff()];
+        let thickness = self.plan.thickness().max(1.0);
+        let of_fluxes = self.sweeps.flux_roundoff(thickness);
+        let own = [self.sweeps.change_roundoff(), of_fluxes];
         self.roundoff = self.plan.roundoff(unit, own, &self.y, &swept);
-        let settled = change <= tolerance.max(self.roundoff[0]);
+        let settled = change <= tolerance.max(self.roundoff.change);
         if self.plan.dimensions == 2 {
             if let Some(sums) = &swept.closing {
                 spread = self.plan.imbalance(&self.x, sums, floor);
@@ -238,6 +236,23 @@ impl SteadySolver {
         }
         self.seconds += started.elapsed().as_secs_f64();
         Ok(change)
+    }
+
+    /// Begins with the model's flow instead of the given start, if the model finds one.
+    fn begin(&mut self) {
+        let Some((problem, config)) = start::of_model(&self.problem, &self.config) else {
+            return;
+        };
+        let found = Self::new(problem, &config).and_then(|mut model| {
+            model.advance(config.iterations)?;
+            Ok(model.x)
+        });
+        let Ok(fields) = found else { return };
+        let mut x = self.x.clone();
+        x[..fields.len()].copy_from_slice(&fields);
+        if self.sweeps.populate(&mut x) && self.plan.is_admissible(&x) {
+            self.x = x;
+        }
     }
 
     /// Adds the correction by the conservation laws to the moments of the last sweep: less of it where the state would not be a gas.
@@ -284,8 +299,8 @@ impl SteadySolver {
         }
     }
 
-    /// The expected relative error, the largest of three: the change over 1 less its rate of decrease, the spread of the fluxes, and the
-    /// arithmetic's unit times the mean free paths from wall to wall.
+    /// The expected relative error that the iteration leaves, the largest of three: the change over 1 less its rate of decrease, what the spread of the fluxes lets through, and
+    /// their roundoff.
     fn error_estimate(&self) -> f64 {
         let Some(&last) = self.residuals.last() else {
             return f64::INFINITY;
@@ -296,20 +311,33 @@ impl SteadySolver {
             (last / before).powf(1.0 / span as f64)
         };
         // The last iterations say it best, until residuals are roundoff and fall no further.
-        let change = [earlier.min(5), earlier]
+        let settled = last <= self.roundoff.change;
+        let spans = if settled {
+            [earlier; 2]
+        } else {
+            [earlier.min(5), earlier]
+        };
+        let rate = spans
             .into_iter()
             .filter(|&span| span > 0)
             .map(rate)
-            .find(|rate| *rate < 1.0)
-            .map_or(f64::INFINITY, |rate| last / (1.0 - rate));
+            .find(|rate| *rate < 1.0);
+        let change = match rate {
+            Some(rate) => last / (1.0 - rate),
+            // The start was the flow already.
+            None if settled || earlier == 0 => last,
+            None => f64::INFINITY,
+        };
         // Fluxes are no better known than they vary, and than the arithmetic adds them up through the gas.
         let spread = self.spreads.last().copied().filter(|s| s.is_finite());
-        change.max(spread.unwrap_or(0.0)).max(self.flux_roundoff())
-    }
-
-    /// Relative roundoff of the fluxes.
-    fn flux_roundoff(&self) -> f64 {
-        self.sweeps.flux_roundoff(self.plan.thickness().max(1.0))
+        let share = if self.plan.dimensions == 1 {
+            THROUGH_SPREAD
+        } else {
+            1.0
+        };
+        change
+            .max(share * spread.unwrap_or(0.0))
+            .max(self.roundoff.fluxes)
     }
 
     /// Iterates so many times, or fewer where the iteration ends before; returns how many it took.
@@ -423,7 +451,7 @@ impl SteadySolver {
             residuals: self.residuals.clone(),
             flux_spread: self.spreads.last().copied().unwrap_or(f64::INFINITY),
             error_estimate: self.error_estimate(),
-            flux_roundoff: self.flux_roundoff(),
+            flux_roundoff: self.roundoff.fluxes,
             downstream_excess: self.plan.downstream_excess(&self.x),
             seconds: self.seconds,
             device: self.device.clone(),

@@ -1,0 +1,92 @@
+//! Estimates of the error of steady flows, against the laws of thick gas.
+
+use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
+use rarefy::bgk::steady::{Status, SteadyConfig, solve};
+use rarefy::bgk::{Gas, Model};
+use rarefy::{Backend, Compute, Precision};
+
+/// Flux over that of a gas without slip or jump, and the estimate of its error.
+fn between(drive: Drive, delta: f64, linear: bool, model: Model, precision: Precision) -> [f64; 2] {
+    let gas = Gas {
+        model,
+        ..Gas::default()
+    };
+    let case = plates(delta, drive, gas, 1.0, Resolution::default(), linear).unwrap();
+    let config = SteadyConfig {
+        compute: Compute {
+            precision,
+            ..Compute::new(Backend::Cpu)
+        },
+        ..SteadyConfig::default()
+    };
+    let found = solve(&case, &config).unwrap();
+    assert!(
+        matches!(found.status, Status::Converged | Status::AtRoundoff),
+        "{drive:?}, {delta}: {:?}",
+        found.status
+    );
+    let [left, right, ..] = &found.exchange;
+    let flux = match drive {
+        Drive::Couette(u) => (left[0].shear - right[0].shear) / u,
+        Drive::Fourier(dt) => (right[0].heat - left[0].heat) / (1.25 * dt),
+        _ => f64::NAN,
+    };
+    [flux * delta, found.error_estimate]
+}
+
+/// Roundoff of the fluxes grows with delta and with the smallness of the drive, and all faces may have it alike.
+#[test]
+fn estimates_cover_the_error_of_thick_gas() {
+    let (omega, drive) = (Gas::default().omega, 0.02_f64);
+    // Dissipation warms the gas by u^2/10 in the middle; conductivity varies by the powers of the temperature.
+    let warmer = 1.0 + omega * drive.powi(2) / 15.0;
+    let hotter = 1.0 + omega * (omega - 1.0) * drive.powi(2) / 24.0;
+    let (double, single) = (Precision::F64, Precision::F32);
+    for (delta, linear, precision) in [
+        (1e5, false, double),
+        (1e6, false, double),
+        (1e7, false, double),
+        (1e8, false, double),
+        (1e7, true, double),
+        (1e9, true, double),
+        (1e3, true, single),
+        (1e3, false, single),
+    ] {
+        let strength = if linear { 1.0 } else { drive };
+        for (drive, law, coefficient) in [
+            (Drive::Couette(strength), warmer, 1.01619),
+            (Drive::Fourier(strength), hotter, 1.30272),
+        ] {
+            let law = if linear { 1.0 } else { law };
+            let expected = law / (1.0 + 2.0 * coefficient / delta);
+            let [found, estimate] = between(drive, delta, linear, Model::Bgk, precision);
+            // Slip of unresolved Knudsen layers, and heat of second order.
+            let known = 0.5 / delta + 1e-9;
+            let error = (found / expected - 1.0).abs();
+            assert!(
+                error <= estimate + known,
+                "{drive:?}, {delta}, {precision:?}: {error} for {estimate}"
+            );
+            assert!(estimate < 1e-2, "{drive:?}, {delta}: {estimate}");
+        }
+    }
+}
+
+/// Shakhov gas takes its fluxes from a heat flux along the plates, too, and settles later.
+#[test]
+fn estimates_cover_the_error_of_thick_shakhov_gas() {
+    let drive = 0.02_f64;
+    let law = 1.0 + Gas::default().omega * drive.powi(2) / 15.0 * (2.0 / 3.0);
+    for delta in [1e7, 1e8] {
+        let [found, estimate] = between(
+            Drive::Couette(drive),
+            delta,
+            false,
+            Model::Shakhov,
+            Precision::F64,
+        );
+        let error = (found / law - 1.0).abs();
+        assert!(error <= estimate, "{delta}: {error} for {estimate}");
+        assert!(estimate < 1e-2, "{delta}: {estimate}");
+    }
+}
