@@ -88,16 +88,16 @@ pub(super) fn run(
     let full = parameters.plates;
     let flow = &solved(&full, flow);
     let started = Instant::now();
-    let (mut solver, goal, warnings) = if full.sweeps_integral(flow) {
+    let (mut solver, goal, mut warnings) = if full.sweeps_integral(flow) {
         let config = full.around_collisions(flow)?;
         let warnings = full.velocity_warnings(flow, &config)?;
         (config.solver()?, full.tolerance(), warnings)
     } else {
         let config = full.config();
         let solver = SteadySolver::new(case(&full, flow)?, &config)?;
-        let warnings = solver.problem().warnings(config.closure);
-        (solver, config.tolerance(), warnings)
+        (solver, config.tolerance(), Vec::new())
     };
+    warnings.extend(solver.problem().warnings(solver.config().closure));
     for warning in warnings {
         report.warn(warning);
     }

@@ -38,7 +38,7 @@ pub(in crate::cli) struct PlatesArgs {
     #[arg(long, value_name = "N", value_parser = cells)]
     pub(super) nx: Option<usize>,
     /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule [default: 20x8, more in a thin channel]; one number with --collision boltzmann, for
-    /// a cubic grid [default: 0.4 v0 apart]
+    /// a cubic grid [default: 0.4 v0 apart, and half a thermal speed of the colder plate]
     #[arg(long, value_name = "N[xM]")]
     pub(super) velocities: Option<Velocities>,
     /// With --collision boltzmann: half-width of the velocity box in units of v0 [default: 4 thermal speeds of the hottest gas beyond the plates' velocities]
@@ -123,6 +123,8 @@ const MOST_CHANNEL_ERROR: f64 = 2e-3;
 /// Velocity box of the collision integral that is not given, in thermal speeds, and the distance of its nodes in v0.
 const REACH: f64 = 4.0;
 const SPACING: f64 = 0.4;
+/// The same in thermal speeds of the coldest gas, at most.
+const RESOLVED: f64 = 0.5;
 /// Change of an iteration around the collision integral that ends it, if none is given.
 const BOLTZMANN_TOLERANCE: f64 = 1e-6;
 
@@ -248,9 +250,17 @@ impl PlatesArgs {
             Kind::Fourier => (1.0 + 0.5 * flow.strength.abs(), 0.0),
             Kind::Poiseuille => (1.0, 0.0),
         };
+        let coldest = match flow.kind {
+            Kind::Fourier => 1.0 - 0.5 * flow.strength.abs(),
+            Kind::Couette | Kind::Poiseuille => 1.0,
+        };
         let vmax = self.vmax.unwrap_or(REACH * hottest.sqrt() + fastest);
         let nodes = match self.velocities {
-            None => 2 * (vmax / SPACING - 1e-9).ceil() as usize,
+            None => {
+                let pairs = |spacing: f64| 2 * (vmax / spacing - 1e-9).ceil() as usize;
+                let cold = pairs(RESOLVED * coldest.sqrt()).min(VelocityGrid::MAX_N);
+                pairs(SPACING).max(cold)
+            }
             Some(Velocities {
                 normal,
                 tangential: None,
