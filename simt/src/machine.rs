@@ -75,6 +75,8 @@ pub struct Multiprocessors {
     pub count: u32,
     /// Shared memory of one of them.
     pub shared_bytes: usize,
+    /// Whether they add `f64` at half the speed of `f32`, not a small part of it.
+    pub fast_doubles: bool,
 }
 
 /// A machine that runs kernels. Launches and copies take effect in the order of the calls.

@@ -4,11 +4,13 @@ use num_bigint::{BigInt, Sign};
 use proptest::prelude::*;
 use rarefy::Backend;
 use rarefy::emulator::{Emulator, ThreadOrder};
-use rarefy::machine::Machine;
+use rarefy::machine::{Grid, Machine};
 use rarefy::signed_digit::float::{
     ExactAccumulator, ExactEngine, ExactSum, Float, MachineAccumulator, exact_dot, exact_mean,
     exact_norm, exact_sum, reference,
 };
+use rarefy_kernels::DeviceMemory;
+use rarefy_kernels::signed_digit::float as kernels;
 use serde_json::Value;
 
 use crate::support;
@@ -415,9 +417,9 @@ fn check_grids<M: Machine>(machine: &M, sizes: &[usize], blocks: &[Option<u32>])
 
 #[test]
 fn kernels_give_the_same_bits_for_each_grid_and_size() {
-    // A tile is 1024 numbers of f64, 384 pairs; 2048 and 1024 of f32.
+    // A tile is 1024 numbers of f64, 512 pairs; 2048 and 1024 of f32.
     let emulator = Emulator::new(ThreadOrder::Random(3));
-    check_grids(&emulator, &[1, 31, 383, 1024], &[None]);
+    check_grids(&emulator, &[1, 31, 511, 1024], &[None]);
     check_grids(&emulator, &[5000], &[None, Some(1), Some(2), Some(7)]);
     if let Some(device) = support::device() {
         let sizes = [1, 1023, 1025, 10_000, 123_456, 1_000_003];
@@ -427,6 +429,75 @@ fn kernels_give_the_same_bits_for_each_grid_and_size() {
             &[None, Some(1), Some(3), Some(132), Some(5000)],
         );
         check_grids(&device, &[20_000_001], &[None]);
+    }
+}
+
+/// Digits of a result with carries, and its flags.
+fn carried(words: &[u64], layout: kernels::Layout) -> (Vec<i128>, Vec<bool>) {
+    let (digits, flags) = words.split_at(layout.digits as usize);
+    let mut carry = 0;
+    let mut carried: Vec<i128> = digits
+        .iter()
+        .map(|&digit| {
+            let sum = i128::from(digit as i64) + carry;
+            carry = sum >> layout.digit_bits;
+            sum - (carry << layout.digit_bits)
+        })
+        .collect();
+    carried.push(carry);
+    (carried, flags.iter().map(|&flag| flag != 0).collect())
+}
+
+/// Sums and dot products by windows and by digits alone, of numbers that fit, leave rests, outgrow the window, or have products beyond the range.
+#[test]
+fn windows_and_digits_alone_agree() {
+    let machine = Emulator::default();
+    let scales: [fn(usize) -> i32; 6] = [
+        |_| 0,
+        |k| if k % 97 == 5 { -80 } else { 0 },
+        |k| if k % 1031 == 7 { 60 } else { 0 },
+        |k| (k / 50) as i32 % 500 - 250,
+        |k| (k * 37 % 61) as i32 - 30,
+        |k| (k * 37 % 1400) as i32 - 700,
+    ];
+    for scale in scales {
+        let of = |seed: usize| -> Vec<f64> {
+            let bits = mixed(7001 + seed, &[]).split_off(seed);
+            let number = |(k, x): (usize, &f64)| {
+                let fraction = f64::from_bits(x.to_bits() >> 12 | 1023 << 52) - 1.5;
+                fraction * 2f64.powi(scale(k))
+            };
+            bits.iter().enumerate().map(number).collect()
+        };
+        let (x, y) = (of(0), of(9));
+        let single = |x: &f64| (*x as f32).clamp(-f32::MAX, f32::MAX);
+        let [x32, y32] = [&x, &y].map(|x| {
+            let x: Vec<f32> = x.iter().map(single).collect();
+            machine.upload(&x).unwrap()
+        });
+        let [x, y] = [&x, &y].map(|x| machine.upload(x).unwrap());
+        type Words = <Emulator as DeviceMemory>::Buffer<u64>;
+        let check = |layout: kernels::Layout, launch: &dyn Fn(u32, &mut Words)| {
+            let [windows, digits] = [1, 0].map(|windows| {
+                let len = (layout.digits + kernels::flag::LEN) as usize;
+                let mut result = machine.zeros(len).unwrap();
+                launch(windows, &mut result);
+                let mut words = vec![0; len];
+                machine.read(&result, &mut words).unwrap();
+                carried(&words, layout)
+            });
+            assert_eq!(windows, digits);
+        };
+        macro_rules! agree {
+            ($kernel:ident, $layout:ident, $threads:ident, $($x:ident: $value:expr),*) => {
+                check(kernels::$layout, &|windows, result| {
+                    let grid = Grid { blocks: 2, threads: kernels::$threads };
+                    machine.launch(grid, kernels::$kernel { $($x: $value,)* result, windows }).unwrap();
+                });
+            };
+        }
+        agree!(exact_dot_f64, DOT_F64, DOT_THREADS_F64, x: &x, y: &y);
+        agree!(exact_dot_f32, DOT_F32, DOT_THREADS_F32, x: &x32, y: &y32);
     }
 }
 

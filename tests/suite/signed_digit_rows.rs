@@ -77,6 +77,50 @@ fn each_row_has_the_bits_of_its_sum() {
     }
 }
 
+/// Rows whose numbers fit the windows, leave rests, outgrow them, or cancel: by eight lanes and by a thread.
+#[test]
+fn windows_lose_no_bit() {
+    let two = |power: i32| 2f64.powi(power);
+    let scales: [fn(usize) -> i32; 6] = [
+        |_| 0,
+        // Outliers to either side.
+        |k| if k % 97 == 5 { -80 } else { 0 },
+        |k| if k % 131 == 7 { 60 } else { 0 },
+        // Larger and larger.
+        |k| k as i32 % 500 - 250,
+        |k| (k * 37 % 61) as i32 - 30,
+        |k| -1010 - (k * 37 % 61) as i32,
+    ];
+    for engine in engines() {
+        for scale in scales {
+            let x: Vec<f64> = mixed(6000, &[])
+                .iter()
+                .enumerate()
+                .map(|(k, x)| {
+                    let fraction = f64::from_bits(x.to_bits() >> 12 | 1023 << 52) - 1.5;
+                    fraction * two(scale(k))
+                })
+                .collect();
+            // Half of the rows cancel down to a last bit.
+            let mut pairs = x.clone();
+            for pair in pairs.chunks_exact_mut(2).step_by(3) {
+                pair[1] = -pair[0] * (1.0 + f64::EPSILON);
+            }
+            for x in [x, pairs] {
+                for length in [2, 6, 15, 16, 17, 30, 100, 1000, 1500] {
+                    let x = &x[..x.len() / length * length];
+                    check(&engine, x, length);
+                    check(
+                        &engine,
+                        &x.iter().map(|&x| x as f32).collect::<Vec<_>>(),
+                        length,
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn many_rows_are_summed_on_a_device() {
     let Some(_) = support::device() else { return };

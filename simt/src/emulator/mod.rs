@@ -182,6 +182,7 @@ impl Machine for Emulator {
         Multiprocessors {
             count: MULTIPROCESSORS,
             shared_bytes: SHARED_BYTES_PER_MULTIPROCESSOR,
+            fast_doubles: true,
         }
     }
 

@@ -37,6 +37,7 @@ pub(super) struct Properties {
     pub(super) multiprocessors: u32,
     pub(super) shared_per_block: usize,
     pub(super) shared_per_multiprocessor: usize,
+    pub(super) fast_doubles: bool,
 }
 
 impl Properties {
@@ -65,6 +66,10 @@ impl Properties {
             shared_per_multiprocessor: attribute(
                 Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
             )? as usize,
+            // Two or three, or 32 and more.
+            fast_doubles: (1..8).contains(&attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO,
+            )?),
         })
     }
 

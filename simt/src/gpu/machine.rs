@@ -142,6 +142,7 @@ impl Machine for Device {
         Multiprocessors {
             count: self.inner.properties.multiprocessors,
             shared_bytes: self.inner.properties.shared_per_multiprocessor,
+            fast_doubles: self.inner.properties.fast_doubles,
         }
     }
 

@@ -13,6 +13,8 @@ pub struct Shape {
     pub layout: Layout,
     pub threads: u32,
     pub tile: usize,
+    /// Shared memory of a block.
+    pub shared_bytes: usize,
     /// Blocks that the registers of a multiprocessor hold.
     pub most_blocks: u32,
 }
@@ -23,6 +25,9 @@ pub trait Launch: Element {
     const SUM: Shape;
     const DOT: Shape;
     const ROW: Shape;
+    const SHORT: Shape;
+    /// Elements of a row at most for [`short_row_sums`](Self::short_row_sums).
+    const SHORT_LENGTH: usize;
 
     fn sum<M: Machine>(
         machine: &M,
@@ -42,6 +47,15 @@ pub trait Launch: Element {
 
     /// Sums each row and rounds it.
     fn row_sums<M: Machine>(
+        machine: &M,
+        grid: Grid,
+        x: &M::Buffer<Self>,
+        sums: &mut M::Buffer<f64>,
+        rounding: RowRounding,
+    ) -> Result<()>;
+
+    /// The same for rows of at most [`SHORT_LENGTH`](Self::SHORT_LENGTH) elements.
+    fn short_row_sums<M: Machine>(
         machine: &M,
         grid: Grid,
         x: &M::Buffer<Self>,
@@ -86,15 +100,22 @@ pub struct RowParts {
     pub part: u64,
 }
 
+/// Whether sums of similar numbers go through registers: where additions of `f64` are not the machine's slowest.
+fn windows<M: Machine>(machine: &M) -> u32 {
+    u32::from(machine.multiprocessors().fast_doubles)
+}
+
 macro_rules! launch {
     (
-        $t:ty: $sum:ident, $magnitudes:ident, $dot:ident, $row_sums:ident, $row_parts:ident, $round_rows:ident,
-        $sum_shape:expr, $dot_shape:expr, $row_shape:expr
+        $t:ty: $sum:ident, $magnitudes:ident, $dot:ident, $row_sums:ident, $short_row_sums:ident, $row_parts:ident, $round_rows:ident,
+        $short_length:expr, $sum_shape:expr, $dot_shape:expr, $row_shape:expr, $short_shape:expr
     ) => {
         impl Launch for $t {
             const SUM: Shape = $sum_shape;
             const DOT: Shape = $dot_shape;
             const ROW: Shape = $row_shape;
+            const SHORT: Shape = $short_shape;
+            const SHORT_LENGTH: usize = $short_length as usize;
 
             fn sum<M: Machine>(
                 machine: &M,
@@ -117,7 +138,15 @@ macro_rules! launch {
                 y: &M::Buffer<Self>,
                 result: &mut M::Buffer<u64>,
             ) -> Result<()> {
-                Ok(machine.launch(grid, kernels::$dot { x, y, result })?)
+                Ok(machine.launch(
+                    grid,
+                    kernels::$dot {
+                        x,
+                        y,
+                        result,
+                        windows: windows(machine),
+                    },
+                )?)
             }
 
             fn row_sums<M: Machine>(
@@ -130,6 +159,24 @@ macro_rules! launch {
                 Ok(machine.launch(
                     grid,
                     kernels::$row_sums {
+                        x,
+                        sums,
+                        length,
+                        single,
+                    },
+                )?)
+            }
+
+            fn short_row_sums<M: Machine>(
+                machine: &M,
+                grid: Grid,
+                x: &M::Buffer<Self>,
+                sums: &mut M::Buffer<f64>,
+                RowRounding { length, single }: RowRounding,
+            ) -> Result<()> {
+                Ok(machine.launch(
+                    grid,
+                    kernels::$short_row_sums {
                         x,
                         sums,
                         length,
@@ -183,24 +230,86 @@ macro_rules! launch {
     };
 }
 launch! {
-    f64: exact_sum_f64, exact_magnitude_sum_f64, exact_dot_f64, row_sums_f64, row_parts_f64, round_rows_f64,
-    Shape { layout: kernels::SUM_F64, threads: kernels::SUM_THREADS_F64, tile: kernels::SUM_TILE_F64, most_blocks: 8 },
-    Shape { layout: kernels::DOT_F64, threads: kernels::DOT_THREADS_F64, tile: kernels::DOT_TILE_F64, most_blocks: 8 },
-    Shape { layout: kernels::ROW_F64, threads: kernels::ROW_THREADS, tile: 1, most_blocks: 6 }
+    f64: exact_sum_f64, exact_magnitude_sum_f64, exact_dot_f64, row_sums_f64, short_row_sums_f64, row_parts_f64, round_rows_f64,
+    kernels::SHORT_F64,
+    Shape {
+        layout: kernels::SUM_F64,
+        threads: kernels::SUM_THREADS_F64,
+        tile: kernels::SUM_TILE_F64,
+        shared_bytes: digit_bytes(kernels::SUM_F64, kernels::SUM_THREADS_F64),
+        most_blocks: 8,
+    },
+    Shape {
+        layout: kernels::DOT_F64,
+        threads: kernels::DOT_THREADS_F64,
+        tile: kernels::DOT_TILE_F64,
+        shared_bytes: digit_bytes(kernels::DOT_F64, kernels::DOT_THREADS_F64),
+        most_blocks: 8,
+    },
+    Shape {
+        layout: kernels::ROW_F64,
+        threads: kernels::ROW_THREADS,
+        tile: 1,
+        shared_bytes: digit_bytes(kernels::ROW_F64, kernels::ROW_THREADS),
+        most_blocks: 6,
+    },
+    Shape {
+        layout: kernels::ROW_F64,
+        threads: kernels::ROW_THREADS,
+        tile: 1,
+        shared_bytes: digit_bytes(kernels::ROW_F64, kernels::ROW_THREADS) + short_bytes::<f64>(kernels::SHORT_F64),
+        most_blocks: 8,
+    }
 }
 launch! {
-    f32: exact_sum_f32, exact_magnitude_sum_f32, exact_dot_f32, row_sums_f32, row_parts_f32, round_rows_f32,
-    Shape { layout: kernels::SUM_F32, threads: kernels::SUM_THREADS_F32, tile: kernels::SUM_TILE_F32, most_blocks: 8 },
-    Shape { layout: kernels::DOT_F32, threads: kernels::DOT_THREADS_F32, tile: kernels::DOT_TILE_F32, most_blocks: 8 },
-    Shape { layout: kernels::ROW_F32, threads: kernels::ROW_THREADS, tile: 1, most_blocks: 10 }
+    f32: exact_sum_f32, exact_magnitude_sum_f32, exact_dot_f32, row_sums_f32, short_row_sums_f32, row_parts_f32, round_rows_f32,
+    kernels::SHORT_F32,
+    Shape {
+        layout: kernels::SUM_F32,
+        threads: kernels::SUM_THREADS_F32,
+        tile: kernels::SUM_TILE_F32,
+        shared_bytes: digit_bytes(kernels::SUM_F32, kernels::SUM_THREADS_F32),
+        most_blocks: 8,
+    },
+    Shape {
+        layout: kernels::DOT_F32,
+        threads: kernels::DOT_THREADS_F32,
+        tile: kernels::DOT_TILE_F32,
+        shared_bytes: digit_bytes(kernels::DOT_F32, kernels::DOT_THREADS_F32),
+        most_blocks: 8,
+    },
+    Shape {
+        layout: kernels::ROW_F32,
+        threads: kernels::ROW_THREADS,
+        tile: 1,
+        shared_bytes: digit_bytes(kernels::ROW_F32, kernels::ROW_THREADS),
+        most_blocks: 10,
+    },
+    Shape {
+        layout: kernels::ROW_F32,
+        threads: kernels::ROW_THREADS,
+        tile: 1,
+        shared_bytes: digit_bytes(kernels::ROW_F32, kernels::ROW_THREADS) + short_bytes::<f32>(kernels::SHORT_F32),
+        most_blocks: 8,
+    }
+}
+
+/// Digits of a block, in this many columns.
+const fn digit_bytes(layout: Layout, columns: u32) -> usize {
+    8 * layout.digits as usize * columns as usize
+}
+
+/// Shared memory for the short rows of a block, one a thread.
+const fn short_bytes<T>(length: u32) -> usize {
+    size_of::<T>() * length as usize * kernels::ROW_THREADS as usize
 }
 
 impl Shape {
     /// Blocks that a machine holds at a time.
     pub(super) fn resident(&self, machine: Multiprocessors) -> u32 {
-        let row = 8 * self.layout.digits as usize * self.threads as usize;
         // A kilobyte of a block's shared memory is the system's.
-        let of_shared = u32::try_from(machine.shared_bytes / (row + 1024)).unwrap_or(u32::MAX);
+        let of_shared =
+            u32::try_from(machine.shared_bytes / (self.shared_bytes + 1024)).unwrap_or(u32::MAX);
         machine.count.max(1) * of_shared.clamp(1, self.most_blocks)
     }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::accumulator::ExactAccumulator;
 use super::engine::{ExactEngine, Operation, Place};
 use super::format::Float;
-use super::launch::{RowParts, RowRounding};
+use super::launch::{RowParts, RowRounding, Shape};
 use super::reference;
 use crate::compute::{Precision, on_each, shares};
 use crate::error::{Error, Result};
@@ -18,9 +18,12 @@ const LEAST_PART: usize = 1024;
 const MOST_PART: usize = 1 << 30;
 /// Elements that a task of the CPU takes at least.
 const TASK: usize = 1 << 14;
-/// Rows that a warp sums at a time.
-const WARP_ROWS: usize =
-    (rarefy_kernels::WARP / rarefy_kernels::signed_digit::float::ROW_LANES) as usize;
+/// Threads of a warp.
+const WARP: usize = rarefy_kernels::WARP as usize;
+/// Rows that it sums at a time.
+const WARP_ROWS: usize = WARP / rarefy_kernels::signed_digit::float::ROW_LANES as usize;
+/// Warps of a block.
+const WARPS: usize = rarefy_kernels::signed_digit::float::ROW_THREADS as usize / WARP;
 
 /// Sums each row of a matrix in a machine's memory, rounded once: `sums[r]` is the sum of row r of `x`, which has as many rows as `sums` elements.
 ///
@@ -59,22 +62,31 @@ pub fn machine_row_sums<M: Machine, T: Float>(
     if length == 0 {
         return Ok(machine.write(sums, &vec![0.0; rows])?);
     }
-    let shape = T::ROW;
-    let resident = shape.resident(machine.multiprocessors());
-    let warps = (shape.threads / rarefy_kernels::WARP) as usize;
-    let grid = |rows: usize| Grid {
-        blocks: u32::try_from(rows.div_ceil(WARP_ROWS * warps))
+    let multiprocessors = machine.multiprocessors();
+    let grid = |shape: Shape, warps: usize| Grid {
+        blocks: u32::try_from(warps.div_ceil(WARPS))
             .unwrap_or(u32::MAX)
-            .clamp(1, resident),
+            .clamp(1, shape.resident(multiprocessors)),
         threads: shape.threads,
     };
     let single = u32::from(round == Precision::F32);
-    let parts = (resident as usize * warps * WARP_ROWS / rows)
+    let rounding = RowRounding {
+        length: length as u64,
+        single,
+    };
+    if length <= T::SHORT_LENGTH && multiprocessors.fast_doubles {
+        let rows_of_a_warp = WARP * (T::SHORT_LENGTH / length);
+        let grid = grid(T::SHORT, rows.div_ceil(rows_of_a_warp));
+        return T::short_row_sums(machine, grid, x, sums, rounding);
+    }
+    let shape = T::ROW;
+    let grid = |rows: usize| grid(shape, rows.div_ceil(WARP_ROWS));
+    let resident = shape.resident(multiprocessors) as usize;
+    let parts = (resident * WARPS * WARP_ROWS / rows)
         .min(length / LEAST_PART)
         .max(length.div_ceil(MOST_PART));
     if parts <= 1 {
-        let length = length as u64;
-        return T::row_sums(machine, grid(rows), x, sums, RowRounding { length, single });
+        return T::row_sums(machine, grid(rows), x, sums, rounding);
     }
     // Parts of whole lines of memory.
     let part = length.div_ceil(parts).next_multiple_of(128);

@@ -3,8 +3,8 @@
 //! A negative term is added as the complement of its bits plus 1 at the lowest bit of the lowest digit: one exclusive or a word, where a
 //! negation would carry through all of them.
 
-use super::row::{Layout, Notes, ROW_LANES, Row};
-use crate::math::{funnel_left, wide_product};
+use super::row::{Layout, Notes, ROW_LANES, Row, pair, sign_word};
+use crate::math::{Real, funnel_left, wide_product};
 use crate::memory::Element;
 use crate::simt::Simt;
 
@@ -18,7 +18,6 @@ pub(super) trait Term: Element {
     const ROW: Layout = Self::SUM.in_lanes(ROW_LANES);
     /// Bits of a digit of [`ROW`](Self::ROW).
     const DIGIT_MASK: i64 = (1 << Self::ROW.digit_bits) - 1;
-    /// Passes of carries after which digits lie in lanes with less than their unit below each: of 2^63, sums of them have carries of 2^35 and 2^4, or
     /// Passes of carries after which the digits below a digit sum to less than its unit. Of digits below 2^63 in eight lanes the carries are 2^34 and 2^4,
     /// and those of `f32` 2^46, 2^30 and 2^14.
     const PASSES: usize = if Self::ROW.digit_bits == 32 { 2 } else { 3 };
@@ -56,26 +55,37 @@ pub(super) trait Term: Element {
         row: Row<'_, THREADS>,
         notes: &mut Notes,
     );
+    /// Levels of a window that all numbers go through; only rests go to the others.
+    const EAGER_LEVELS: usize;
+    /// Least exponent of a window's last level, so that its last bit lies in the lowest digit or above it.
+    const LEAST_LEVEL: u32;
+    /// Whether `f64` holds the products of all numbers.
+    const EXACT_PRODUCTS: bool;
+    /// As [`LEAST_LEVEL`](Self::LEAST_LEVEL), for products.
+    const LEAST_PRODUCT_LEVEL: u32;
+    /// Upper word of the least magnitude of a product whose error `f64` holds too.
+    const LEAST_PRODUCT: u32;
+    /// Terms of [`DOT`](Self::DOT) that are as large as a number of 53 bits at any place.
+    const REST_DEPOSITS: u32;
+    /// The product, rounded.
+    fn product(self, other: Self) -> f64;
+    /// The error of that product.
+    fn product_error(self, other: Self, product: f64) -> f64;
+    /// The upper word without its sign.
+    fn magnitude_word(self) -> u32;
+    /// That word of the same magnitude, or of one less than twice as large, in `f64`; that of an infinity for what is not finite.
+    fn upper_word(magnitude: u32) -> u32;
+    /// A word with the sign in its first bit.
+    fn sign_bits(self) -> u32;
     /// Whether the number is infinite or NaN.
     fn is_special(self) -> bool;
     /// The number in `f64`.
     fn widen(self) -> f64;
 }
 
-/// 0 for a clear sign bit, all ones for a set one.
-#[inline(always)]
-fn sign_word(word: u32) -> u32 {
-    ((word as i32) >> 31) as u32
-}
-
 #[inline(always)]
 fn larger(a: u32, b: u32) -> u32 {
     if a > b { a } else { b }
-}
-
-#[inline(always)]
-fn pair(high: u32, low: u32) -> i64 {
-    (u64::from(high) << 32 | u64::from(low)) as i64
 }
 
 /// Biased exponent, in its place in the word, and integer of the magnitude, of a number whose upper word has `BITS` bits of the fraction.
@@ -104,6 +114,14 @@ impl Term for f64 {
         unit: -2150,
         most_deposits: 1 << 20,
     };
+    const EAGER_LEVELS: usize = 2;
+    const EXACT_PRODUCTS: bool = false;
+    // 2^-960, so that windows take no part of a product below 2^-968.
+    const LEAST_PRODUCT_LEVEL: u32 = 1075 - 960;
+    const LEAST_PRODUCT: u32 = (1023 - 968) << 20;
+    // 2^53 against 2^42.
+    const REST_DEPOSITS: u32 = 1 << 11;
+    const LEAST_LEVEL: u32 = 1;
     const DIGIT_SHIFT: u32 = 20 + 5;
     const SPECIAL: u32 = 2047 << 20;
     const NEUTRAL: Self = -0.0;
@@ -167,6 +185,26 @@ impl Term for f64 {
     }
 
     #[inline(always)]
+    fn product(self, other: Self) -> f64 {
+        self * other
+    }
+    #[inline(always)]
+    fn product_error(self, other: Self, product: f64) -> f64 {
+        Real::mul_add(self, other, -product)
+    }
+    #[inline(always)]
+    fn magnitude_word(self) -> u32 {
+        (self.to_bits() >> 32) as u32 & (u32::MAX >> 1)
+    }
+    #[inline(always)]
+    fn upper_word(magnitude: u32) -> u32 {
+        magnitude
+    }
+    #[inline(always)]
+    fn sign_bits(self) -> u32 {
+        (self.to_bits() >> 32) as u32
+    }
+    #[inline(always)]
     fn is_special(self) -> bool {
         !self.is_finite()
     }
@@ -191,6 +229,15 @@ impl Term for f32 {
         unit: -300,
         most_deposits: 1 << 14,
     };
+    const EAGER_LEVELS: usize = 1;
+    const EXACT_PRODUCTS: bool = true;
+    // 2^-298.
+    const LEAST_PRODUCT_LEVEL: u32 = 1075 - 298;
+    const LEAST_PRODUCT: u32 = 0;
+    // 2^53 against 2^47.
+    const REST_DEPOSITS: u32 = 1 << 6;
+    // 2^-149.
+    const LEAST_LEVEL: u32 = 1075 - 149;
     const DIGIT_SHIFT: u32 = 23 + 4;
     const SPECIAL: u32 = 255 << 23;
     const NEUTRAL: Self = -0.0;
@@ -236,6 +283,31 @@ impl Term for f32 {
         notes.note(sign, larger(a_exponent, b_exponent));
     }
 
+    #[inline(always)]
+    fn product(self, other: Self) -> f64 {
+        f64::from(self) * f64::from(other)
+    }
+    #[inline(always)]
+    fn product_error(self, _other: Self, _product: f64) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn magnitude_word(self) -> u32 {
+        self.to_bits() & (u32::MAX >> 1)
+    }
+    #[inline(always)]
+    fn upper_word(magnitude: u32) -> u32 {
+        if magnitude >= Self::SPECIAL {
+            f64::SPECIAL
+        } else {
+            // The exponents differ by their biases and have three more bits in f64.
+            (magnitude >> 3) + ((1023 - 127) << 20)
+        }
+    }
+    #[inline(always)]
+    fn sign_bits(self) -> u32 {
+        self.to_bits()
+    }
     #[inline(always)]
     fn is_special(self) -> bool {
         !self.is_finite()

@@ -1,8 +1,10 @@
 //! Exact dot products.
 
 use super::deposit::Term;
+use super::habit::Habit;
 use super::row::{Layout, Notes, Row};
 use super::sum::run_index;
+use super::window::{WINDOW_TERMS, Window, bits_of};
 use crate::kernel;
 use crate::memory::{In, InOut, Shared};
 use crate::simt::Simt;
@@ -16,24 +18,24 @@ pub const DOT_F64: Layout = f64::DOT;
 /// Row of a dot product of `f32`.
 pub const DOT_F32: Layout = f32::DOT;
 
-/// Pairs that a block takes at a time: 6 accesses of 16 bytes a thread and factor.
-pub const DOT_TILE_F64: usize = DOT_THREADS_F64 as usize * 2 * 6;
-/// Pairs that a block takes at a time: 3 accesses of 16 bytes a thread and factor.
+/// Pairs that a block takes at a time: 8 accesses of 16 bytes a thread and factor.
+pub const DOT_TILE_F64: usize = DOT_THREADS_F64 as usize * 2 * 8;
+/// Pairs that a block takes at a time: 2 accesses of 16 bytes a thread and factor.
 pub const DOT_TILE_F32: usize = DOT_THREADS_F32 as usize * 4 * 2;
 
 kernel! {
     /// Adds the sum of x y to the digits of `result`.
-    pub fn exact_dot_f64(t, x: In<f64>, y: In<f64>, result: InOut<u64>)
+    pub fn exact_dot_f64(t, x: In<f64>, y: In<f64>, result: InOut<u64>; windows: u32)
     shared { digits: [i64; DOT_F64.digits * DOT_THREADS_F64] } {
-        dot::<f64, 2, 6, DOT_THREADS_F64, _>(t, x, y, result, digits);
+        dot::<f64, 2, 8, DOT_THREADS_F64, _>(t, x, y, result, windows != 0, digits);
     }
 }
 
 kernel! {
     /// Adds the sum of x y to the digits of `result`.
-    pub fn exact_dot_f32(t, x: In<f32>, y: In<f32>, result: InOut<u64>)
+    pub fn exact_dot_f32(t, x: In<f32>, y: In<f32>, result: InOut<u64>; windows: u32)
     shared { digits: [i64; DOT_F32.digits * DOT_THREADS_F32] } {
-        dot::<f32, 4, 2, DOT_THREADS_F32, _>(t, x, y, result, digits);
+        dot::<f32, 4, 2, DOT_THREADS_F32, _>(t, x, y, result, windows != 0, digits);
     }
 }
 
@@ -43,18 +45,18 @@ fn dot<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Sim
     x: In<'_, T>,
     y: In<'_, T>,
     result: InOut<'_, u64>,
+    windows: bool,
     digits: Shared<'_, i64>,
 ) {
     let row = Row::<THREADS> {
         digits,
         column: t.thread_idx(),
     };
-    let mut notes = Notes::new();
+    let mut sum = Products::new::<T>();
     row.clear(t, &T::DOT);
 
     let tiles = x.len() / (THREADS as usize * RUN * LOADS);
     let mut tile = t.block_idx() as usize;
-    let mut deposits = 0;
     if tile < tiles {
         let mut xs = [[T::NEUTRAL; RUN]; LOADS];
         let mut ys = [[T::NEUTRAL; RUN]; LOADS];
@@ -65,31 +67,70 @@ fn dot<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Sim
             ys[k] = y.get_run(t, at);
             k += 1;
         }
+        let mut first = true;
+        let mut habit = Habit::new();
         while tile < tiles {
+            let mut products = [[0.0; RUN]; LOADS];
+            let mut fits = false;
+            if windows && !T::EXACT_PRODUCTS && !habit.take_direct() {
+                k = 0;
+                while k < LOADS {
+                    for j in 0..RUN {
+                        products[k][j] = xs[k][j].product(ys[k][j]);
+                    }
+                    k += 1;
+                }
+                fits = sum.place::<T, RUN, LOADS, THREADS, S>(
+                    t,
+                    row,
+                    [&xs, &ys],
+                    &products,
+                    first,
+                    &mut habit,
+                );
+                first = false;
+            }
             let next = tile + t.grid_dim() as usize;
             let ahead = if next < tiles { next } else { tile };
-            k = 0;
-            while k < LOADS {
-                for j in 0..RUN {
-                    xs[k][j].deposit_product(ys[k][j], t, row, &mut notes);
-                }
-                let at = run_index::<RUN, LOADS, THREADS, S>(t, ahead, k);
-                xs[k] = x.get_run(t, at);
-                ys[k] = y.get_run(t, at);
-                k += 1;
-                if k == LOADS / 2 {
-                    // Or the assembler would gather all reads at the end of the tile, with nothing left to do while they are under way.
-                    t.sync_warp();
-                }
+            let thorough = fits && habit.take_thorough();
+            // Written out, as a loop so long would not be unrolled.
+            macro_rules! half {
+                ($first:expr) => {
+                    if fits {
+                        sum.add_windowed::<T, RUN, LOADS, THREADS, S>(
+                            t,
+                            row,
+                            [&xs, &ys],
+                            &products,
+                            $first,
+                            thorough,
+                        );
+                    } else {
+                        for m in 0..LOADS / 2 {
+                            for j in 0..RUN {
+                                let (a, b) = (xs[$first + m][j], ys[$first + m][j]);
+                                a.deposit_product(b, t, row, &mut sum.notes);
+                            }
+                        }
+                    }
+                    for m in 0..LOADS / 2 {
+                        let at = run_index::<RUN, LOADS, THREADS, S>(t, ahead, $first + m);
+                        xs[$first + m] = x.get_run(t, at);
+                        ys[$first + m] = y.get_run(t, at);
+                    }
+                };
             }
-            deposits += (LOADS * RUN) as u32;
-            if deposits > T::DOT.most_deposits - (LOADS * RUN) as u32 {
-                deposits = 0;
-                row.carry(t, &T::DOT);
-            }
+            half!(0);
+            // Or the assembler would gather all reads at the end of the tile, with nothing left to do while they are under way.
+            t.sync_warp();
+            half!(LOADS / 2);
+            sum.deposits += (LOADS * RUN) as u32;
+            sum.carry_in_time::<T, THREADS, S>(t, row, (LOADS * RUN) as u32);
             tile = next;
         }
     }
+    sum.flush::<T, THREADS, S>(t, row);
+    let mut notes = sum.notes;
     if notes.has_special(T::SPECIAL) {
         // Rare enough to read everything again.
         let mut again = t.block_idx() as usize;
@@ -131,6 +172,207 @@ fn dot<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Sim
     }
     row.add_up(t, &T::DOT, (0, T::DOT.digits), result);
     notes.count(t, &T::DOT, result);
+}
+
+/// Levels for products.
+const PRODUCT_LEVELS: usize = 4;
+
+/// The sum of a thread's products so far: a window in registers, and the digits for what the window cannot take.
+struct Products {
+    notes: Notes,
+    window: Window<PRODUCT_LEVELS>,
+    /// Numbers that a level of the window took since it was empty.
+    terms: u32,
+    /// Terms of the digits since the last carry, in those of [`Layout::most_deposits`].
+    deposits: u32,
+    /// Whether the last tile left rests behind the first levels.
+    rested: bool,
+    /// Whether it left rests behind all levels.
+    missed: bool,
+}
+
+impl Products {
+    #[inline(always)]
+    fn new<T: Term>() -> Self {
+        Self {
+            notes: Notes::new(),
+            window: Window::new(T::LEAST_PRODUCT_LEVEL),
+            terms: 0,
+            deposits: 0,
+            rested: false,
+            missed: false,
+        }
+    }
+
+    /// Adds the window to the digits.
+    #[inline(always)]
+    #[track_caller]
+    fn flush<T: Term, const THREADS: u32, S: Simt>(&mut self, t: &S, row: Row<'_, THREADS>) {
+        self.window
+            .flush::<THREADS, 32, S>(t, row, T::DOT.unit, |_| {});
+        self.terms = 0;
+        self.deposits += PRODUCT_LEVELS as u32 * T::REST_DEPOSITS;
+    }
+
+    /// Carries if the digits cannot take the rests of a tile and a window.
+    #[inline(always)]
+    #[track_caller]
+    fn carry_in_time<T: Term, const THREADS: u32, S: Simt>(
+        &mut self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        tile: u32,
+    ) {
+        let reserve = (2 * tile + PRODUCT_LEVELS as u32) * T::REST_DEPOSITS;
+        if self.deposits + reserve > T::DOT.most_deposits {
+            self.deposits = 0;
+            row.carry(t, &T::DOT);
+        }
+    }
+
+    /// Places the window for a tile with these products. Whether the tile fits. All lanes of a warp must call this.
+    #[inline(always)]
+    #[track_caller]
+    fn place<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Simt>(
+        &mut self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        [x, y]: [&[[T; RUN]; LOADS]; 2],
+        products: &[[f64; RUN]; LOADS],
+        first: bool,
+        habit: &mut Habit,
+    ) -> bool {
+        let mut top = 0;
+        let mut least = u32::MAX;
+        let mut k = 0;
+        while k < LOADS {
+            for j in 0..RUN {
+                let magnitude = products[k][j].magnitude_word();
+                top = magnitude.max(top);
+                least = magnitude.min(least);
+            }
+            k += 1;
+        }
+        // A product takes two numbers of a level.
+        let terms = 2 * (LOADS * RUN) as u32;
+        let full = self.terms + terms > WINDOW_TERMS;
+        let exceeded = self.window.exceeded_by(top);
+        if first || full || t.ballot(exceeded || self.rested || self.missed) != 0 {
+            let missed = t.ballot(self.missed) != 0;
+            habit.note(t.ballot(self.rested) != 0, missed);
+            (self.rested, self.missed) = (false, false);
+            if first || full || missed || t.ballot(exceeded) != 0 {
+                self.flush::<T, THREADS, S>(t, row);
+                self.carry_in_time::<T, THREADS, S>(t, row, (LOADS * RUN) as u32);
+                self.window.place(top, T::LEAST_PRODUCT_LEVEL);
+            }
+        } else {
+            habit.note(false, false);
+        }
+        self.terms += terms;
+        let mut fits = !self.window.exceeded_by(top);
+        if least < T::LEAST_PRODUCT {
+            k = 0;
+            while k < LOADS {
+                for j in 0..RUN {
+                    let zero = x[k][j].widen() == 0.0 || y[k][j].widen() == 0.0;
+                    fits &= zero || products[k][j].magnitude_word() >= T::LEAST_PRODUCT;
+                }
+                k += 1;
+            }
+        }
+        t.ballot(!fits) == 0
+    }
+
+    /// Adds the products of half a tile, from run `first` on, to the window, and what is too small for it to the digits.
+    #[inline(always)]
+    #[track_caller]
+    fn add_windowed<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Simt>(
+        &mut self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        [x, y]: [&[[T; RUN]; LOADS]; 2],
+        products: &[[f64; RUN]; LOADS],
+        first: usize,
+        thorough: bool,
+    ) {
+        let mut rests = [[[0.0; 2]; RUN]; LOADS];
+        let mut signs = u32::MAX;
+        let mut any = 0;
+        for m in first..first + LOADS / 2 {
+            for j in 0..RUN {
+                let product = products[m][j];
+                signs &= (product.to_bits() >> 32) as u32;
+                let rest = self.window.add(0, product);
+                let rest = self.window.add(1, rest);
+                rests[m][j] = if T::EXACT_PRODUCTS {
+                    [rest, 0.0]
+                } else {
+                    let error = x[m][j].product_error(y[m][j], product);
+                    let error = self.window.add(1, error);
+                    [self.window.add(2, rest), self.window.add(2, error)]
+                };
+                any |= bits_of(rests[m][j][0]) | bits_of(rests[m][j][1]);
+            }
+        }
+        self.notes.note_signs(signs);
+        if thorough {
+            any = self.add_on::<T, RUN, LOADS>(&mut rests, first);
+        } else if any != 0 {
+            self.rested = true;
+            any = self.add_on::<T, RUN, LOADS>(&mut rests, first);
+        }
+        if any != 0 {
+            for m in first..first + LOADS / 2 {
+                for j in 0..RUN {
+                    for rest in rests[m][j] {
+                        self.add_last_rest::<T, THREADS, S>(t, row, rest);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds rests to the last levels. A word that is 0 where nothing is left.
+    #[inline(always)]
+    fn add_on<T: Term, const RUN: usize, const LOADS: usize>(
+        &mut self,
+        rests: &mut [[[f64; 2]; RUN]; LOADS],
+        first: usize,
+    ) -> u32 {
+        let mut any = 0;
+        for m in first..first + LOADS / 2 {
+            for j in 0..RUN {
+                let parts = if T::EXACT_PRODUCTS { 1 } else { 2 };
+                for part in 0..parts {
+                    let mut rest = rests[m][j][part];
+                    if T::EXACT_PRODUCTS {
+                        rest = self.window.add(2, rest);
+                    }
+                    rest = self.window.add(3, rest);
+                    any |= bits_of(rest);
+                    rests[m][j][part] = rest;
+                }
+            }
+        }
+        any
+    }
+
+    /// Adds a rest behind all levels to the digits.
+    #[inline(always)]
+    #[track_caller]
+    fn add_last_rest<T: Term, const THREADS: u32, S: Simt>(
+        &mut self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        rest: f64,
+    ) {
+        if rest != 0.0 {
+            self.missed = true;
+            row.add_double(t, T::DOT.unit, rest);
+            self.deposits += T::REST_DEPOSITS;
+        }
+    }
 }
 
 /// Notes a product that is not finite; a product of finite numbers is, even where floating point overflows.

@@ -1,6 +1,7 @@
 //! A thread's row of digits in shared memory.
 
 use super::flag;
+use crate::math::funnel_left;
 use crate::memory::{InOut, Shared};
 use crate::simt::{Simt, WARP};
 
@@ -8,6 +9,17 @@ use crate::simt::{Simt, WARP};
 pub const ROW_THREADS: u32 = 64;
 /// Lanes that sum a row of a matrix.
 pub const ROW_LANES: u32 = 8;
+
+/// 0 for a clear sign bit, all ones for a set one.
+#[inline(always)]
+pub(super) fn sign_word(word: u32) -> u32 {
+    ((word as i32) >> 31) as u32
+}
+
+#[inline(always)]
+pub(super) fn pair(high: u32, low: u32) -> i64 {
+    (u64::from(high) << 32 | u64::from(low)) as i64
+}
 
 /// The value of a row of digits: `sum of d_k 2^(digit_bits k + unit)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +81,53 @@ impl<const THREADS: u32> Row<'_, THREADS> {
             self.digits.set(t, at + n as u32 * THREADS, sums[n]);
             n += 1;
         }
+    }
+
+    /// Adds an integer below 2^53 in magnitude times 2^`place`, in units of digit 0, whose digits have `BITS` bits: 16 or 32.
+    ///
+    /// Two digits take 2^32 and 2^52 of 32 bits, 2^47 and 2^36 of 16 bits.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn add_integer<const BITS: u32, S: Simt>(self, t: &S, place: u32, integer: i64) {
+        let (low, high) = (integer as u32, (integer >> 32) as u32);
+        if BITS == 32 {
+            let sign = sign_word(high);
+            let lowest = i64::from(funnel_left(low, 0, place));
+            let rest = pair(
+                funnel_left(sign, high, place),
+                funnel_left(high, low, place),
+            );
+            self.add(t, place / BITS, [lowest, rest]);
+        } else {
+            let shift = place % BITS;
+            let lowest = i64::from(low) << shift;
+            let rest = i64::from(high as i32) << shift;
+            self.add(t, place / BITS, [lowest]);
+            self.add(t, place / BITS + 32 / BITS, [rest]);
+        }
+    }
+
+    /// Adds a number, of bits that are worth 2^`unit`, that of digit 0, or more, to digits of 32 bits, of which one takes 2^53.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn add_double<S: Simt>(self, t: &S, unit: i32, x: f64) {
+        let bits = x.to_bits();
+        let exponent = (bits >> 52 & 2047) as i32;
+        let fraction = (bits & ((1 << 52) - 1)) as i64;
+        let (exponent, integer) = if exponent == 0 {
+            (1, fraction)
+        } else {
+            (exponent, fraction | 1 << 52)
+        };
+        let place = exponent - 1075 - unit;
+        // Bits below the unit are 0.
+        let (place, integer) = if place < 0 {
+            (0, integer >> -place)
+        } else {
+            (place, integer)
+        };
+        let integer = if x < 0.0 { -integer } else { integer };
+        self.add_integer::<32, S>(t, place as u32, integer);
     }
 
     /// Carries, so that |d| <= 2^(B-1) for all digits but the last, which takes what is left.
@@ -178,6 +237,18 @@ impl Notes {
     #[inline(always)]
     pub(super) fn note(&mut self, sign: u32, exponent: u32) {
         self.signs &= sign;
+        self.note_exponent(exponent);
+    }
+
+    /// Notes the sign that is in the first bit: that of terms that all have it set, or not.
+    #[inline(always)]
+    pub(super) fn note_signs(&mut self, signs: u32) {
+        self.signs &= sign_word(signs);
+    }
+
+    /// Notes an exponent in its place.
+    #[inline(always)]
+    pub(super) fn note_exponent(&mut self, exponent: u32) {
         self.exponent = if exponent > self.exponent {
             exponent
         } else {

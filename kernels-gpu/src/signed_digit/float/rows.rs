@@ -83,18 +83,18 @@ kernel! {
 
 /// The position of a thread among the lanes of its row.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     /// Lane of the row.
-    lane: u32,
+    pub(super) lane: u32,
     /// First column of the row's lanes.
     first: u32,
     /// Row of the warp.
-    row: usize,
+    pub(super) row: usize,
 }
 
 impl Place {
     #[inline(always)]
-    fn new<S: Simt>(t: &S) -> Self {
+    pub(super) fn new<S: Simt>(t: &S) -> Self {
         let lane = t.thread_idx() % ROW_LANES;
         Self {
             lane,
@@ -325,23 +325,42 @@ fn row_sums<T: Term, const RUN: usize, const LOADS: usize, S: Simt>(
         Stretch::new::<RUN>(first, end, place.lane)
     };
     each_stretch::<T, RUN, LOADS, S>(t, x, row, (sums.len(), length), stretch, |r, notes| {
-        let used = used_digits::<T, S>(t, &notes);
-        let own = |k: u32| k * ROW_THREADS + row.column;
-        let release = merge::<T, S>(t, row, used, |k, digit| digits.set(t, own(k), digit));
-        let not_negative = place.any(t.ballot(notes.signs == 0));
-        let special = specials(t, place, &notes);
-        t.sync_warp();
-        let sum = rounded_sum(t, digits, release, (special, not_negative), single != 0);
-        if place.lane == 0 && r < sums.len() {
-            sums.set(t, r, sum);
-        }
-        t.sync_warp();
-        let mut set = used.0;
-        while set < used.1 {
-            digits.set(t, own(set * ROW_LANES + place.lane), 0);
-            set += 1;
-        }
+        end_row::<T, S>(t, row, place, &notes, single != 0, |sum| {
+            if r < sums.len() {
+                sums.set(t, r, sum);
+            }
+        });
     });
+}
+
+/// Rounds the sum of a row that the lanes' digits hold, has the first lane `store` it, and sets the digits to 0. All lanes of a warp must call this.
+#[inline(always)]
+#[track_caller]
+pub(super) fn end_row<T: Term, S: Simt>(
+    t: &S,
+    row: Row<'_, ROW_THREADS>,
+    place: Place,
+    notes: &Notes,
+    single: bool,
+    store: impl FnOnce(f64),
+) {
+    let digits = row.digits;
+    let used = used_digits::<T, S>(t, notes);
+    let own = |k: u32| k * ROW_THREADS + row.column;
+    let release = merge::<T, S>(t, row, used, |k, digit| digits.set(t, own(k), digit));
+    let not_negative = place.any(t.ballot(notes.signs == 0));
+    let special = specials(t, place, notes);
+    t.sync_warp();
+    let sum = rounded_sum(t, digits, release, (special, not_negative), single);
+    if place.lane == 0 {
+        store(sum);
+    }
+    t.sync_warp();
+    let mut set = used.0;
+    while set < used.1 {
+        digits.set(t, own(set * ROW_LANES + place.lane), 0);
+        set += 1;
+    }
 }
 
 /// Kinds of special values in the row, by the bits of [`flag`].
