@@ -21,7 +21,7 @@ const fn many_splitting(cells: usize, states: usize) -> bool {
 
 /// The same where agents save: the work of a state grows with the square of its cells, a walk along them with their number.
 const fn many_saving(cells: usize, states: usize) -> bool {
-    states * cells >= 24_576
+    states >= 20 && states * cells >= 24_576
 }
 
 /// Blocks of an economy with saving for each multiprocessor: of one state a few, which wait for their barriers in turn, of many states so many
