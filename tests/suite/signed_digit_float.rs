@@ -496,6 +496,10 @@ fn windows_and_digits_alone_agree() {
                 });
             };
         }
+        agree!(exact_sum_f64, SUM_F64, SUM_THREADS_F64, x: &x);
+        agree!(exact_magnitude_sum_f64, SUM_F64, SUM_THREADS_F64, x: &x);
+        agree!(exact_sum_f32, SUM_F32, SUM_THREADS_F32, x: &x32);
+        agree!(exact_magnitude_sum_f32, SUM_F32, SUM_THREADS_F32, x: &x32);
         agree!(exact_dot_f64, DOT_F64, DOT_THREADS_F64, x: &x, y: &y);
         agree!(exact_dot_f32, DOT_F32, DOT_THREADS_F32, x: &x32, y: &y32);
     }

@@ -23,9 +23,9 @@
 //! | product of two `f32` | 18 | 32 | 47 | 2^14 | 144 |
 //! | product of two `f64` | 132 | 32 | 42 | 2^20 | 1056 |
 //!
-//! Products of `f64` and short rows of similar size do without digits: their sums go through registers, which `window` describes, where the machine's additions of `f64` are
-//! fast. The digits take what a window cannot: numbers that are too large for it, and rests of numbers that are too small. A window of products goes to the digits after
-//! 64 of them. The sum of a short row is rounded from its window.
+//! Numbers of similar size do without digits: sums of them go through registers, which `window` describes, where the machine's additions of `f64` are fast. A thread's
+//! partial sum is a window, with digits for what the window cannot take: numbers that are too large for it, and rests of numbers that are too small. The window goes to
+//! the digits after 128 numbers. The sum of a short row is rounded from its window.
 //!
 //! The lane that a thread reads and writes in the row of any digit is its own, so that accesses of a warp never conflict
 //! in a bank, whatever the digits are. Infinities and NaN are counted aside.
@@ -35,7 +35,7 @@
 //! | `deposit` | from the bits of a number, or of two factors, to additions to digits |
 //! | `row` | a thread's row of digits: clearing, carrying, adding up over the block |
 //! | `window` | sums in registers |
-//! | `habit` | the way of a warp's next tile |
+//! | `partial` | the sum of a thread: a window and its digits |
 //! | `sum`, `dot` | the kernels |
 //! | `rows`, `release` | sums of many rows, each rounded on the device; its carries and rounding |
 //! | `short` | sums of short rows |
@@ -43,7 +43,7 @@
 
 mod deposit;
 mod dot;
-mod habit;
+mod partial;
 mod plain;
 mod release;
 mod row;

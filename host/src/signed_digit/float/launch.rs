@@ -125,9 +125,23 @@ macro_rules! launch {
                 result: &mut M::Buffer<u64>,
             ) -> Result<()> {
                 if magnitudes {
-                    Ok(machine.launch(grid, kernels::$magnitudes { x, result })?)
+                    Ok(machine.launch(
+                        grid,
+                        kernels::$magnitudes {
+                            x,
+                            result,
+                            windows: windows(machine),
+                        },
+                    )?)
                 } else {
-                    Ok(machine.launch(grid, kernels::$sum { x, result })?)
+                    Ok(machine.launch(
+                        grid,
+                        kernels::$sum {
+                            x,
+                            result,
+                            windows: windows(machine),
+                        },
+                    )?)
                 }
             }
 

@@ -55,10 +55,14 @@ pub(super) trait Term: Element {
         row: Row<'_, THREADS>,
         notes: &mut Notes,
     );
+    /// Numbers of a thread in a tile of sums.
+    const TILE: u32 = 16;
     /// Levels of a window that all numbers go through; only rests go to the others.
     const EAGER_LEVELS: usize;
     /// Least exponent of a window's last level, so that its last bit lies in the lowest digit or above it.
     const LEAST_LEVEL: u32;
+    /// Terms of [`SUM`](Self::SUM) that are as large as an integer of 53 bits at any place.
+    const INTEGER_DEPOSITS: u32;
     /// Whether `f64` holds the products of all numbers.
     const EXACT_PRODUCTS: bool;
     /// As [`LEAST_LEVEL`](Self::LEAST_LEVEL), for products.
@@ -77,6 +81,8 @@ pub(super) trait Term: Element {
     fn upper_word(magnitude: u32) -> u32;
     /// A word with the sign in its first bit.
     fn sign_bits(self) -> u32;
+    /// The number that `f64` holds, if it is one of this type.
+    fn narrow(value: f64) -> Self;
     /// Whether the number is infinite or NaN.
     fn is_special(self) -> bool;
     /// The number in `f64`.
@@ -115,6 +121,7 @@ impl Term for f64 {
         most_deposits: 1 << 20,
     };
     const EAGER_LEVELS: usize = 2;
+    const INTEGER_DEPOSITS: u32 = 1;
     const EXACT_PRODUCTS: bool = false;
     // 2^-960, so that windows take no part of a product below 2^-968.
     const LEAST_PRODUCT_LEVEL: u32 = 1075 - 960;
@@ -205,6 +212,10 @@ impl Term for f64 {
         (self.to_bits() >> 32) as u32
     }
     #[inline(always)]
+    fn narrow(value: f64) -> Self {
+        value
+    }
+    #[inline(always)]
     fn is_special(self) -> bool {
         !self.is_finite()
     }
@@ -230,6 +241,8 @@ impl Term for f32 {
         most_deposits: 1 << 14,
     };
     const EAGER_LEVELS: usize = 1;
+    // 2^47 against 2^39.
+    const INTEGER_DEPOSITS: u32 = 1 << 8;
     const EXACT_PRODUCTS: bool = true;
     // 2^-298.
     const LEAST_PRODUCT_LEVEL: u32 = 1075 - 298;
@@ -307,6 +320,10 @@ impl Term for f32 {
     #[inline(always)]
     fn sign_bits(self) -> u32 {
         self.to_bits()
+    }
+    #[inline(always)]
+    fn narrow(value: f64) -> Self {
+        value as f32
     }
     #[inline(always)]
     fn is_special(self) -> bool {

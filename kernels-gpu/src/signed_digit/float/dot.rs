@@ -1,7 +1,7 @@
 //! Exact dot products.
 
 use super::deposit::Term;
-use super::habit::Habit;
+use super::partial::Habit;
 use super::row::{Layout, Notes, Row};
 use super::sum::run_index;
 use super::window::{WINDOW_TERMS, Window, bits_of};
@@ -68,7 +68,7 @@ fn dot<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Sim
             k += 1;
         }
         let mut first = true;
-        let mut habit = Habit::new();
+        let mut habit = Habit::new(true);
         while tile < tiles {
             let mut products = [[0.0; RUN]; LOADS];
             let mut fits = false;

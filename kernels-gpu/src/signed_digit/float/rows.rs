@@ -18,9 +18,9 @@
 
 use super::deposit::Term;
 use super::flag;
+use super::partial::note_special;
 use super::release::{Release, rounded_sum};
 use super::row::{Layout, Notes, ROW_LANES, ROW_THREADS, Row};
-use super::sum::note_special;
 use crate::kernel;
 use crate::math::quotient;
 use crate::memory::{In, InOut, Out, Shared};

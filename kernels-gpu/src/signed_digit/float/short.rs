@@ -14,9 +14,9 @@
 //! Races: a warp has its own rows and columns, and a barrier of the warp lies between what some threads write and others read.
 
 use super::deposit::Term;
+use super::partial::note_special;
 use super::row::{Notes, ROW_LANES, ROW_THREADS, Row};
 use super::rows::{Place, ROW_F32, ROW_F64, end_row};
-use super::sum::note_special;
 use super::window::{SUM_LEVELS, Window, rounded_sum_of_three};
 use crate::kernel;
 use crate::math::quotient;

@@ -1,6 +1,7 @@
 //! Exact sums.
 
 use super::deposit::Term;
+use super::partial::{Habit, Partial, note_special};
 use super::row::{Layout, Notes, Row};
 use crate::kernel;
 use crate::memory::{In, InOut, Shared};
@@ -22,33 +23,33 @@ pub const SUM_TILE_F32: usize = SUM_THREADS_F32 as usize * 4 * 4;
 
 kernel! {
     /// Adds the sum of x to the digits of `result`.
-    pub fn exact_sum_f64(t, x: In<f64>, result: InOut<u64>)
+    pub fn exact_sum_f64(t, x: In<f64>, result: InOut<u64>; windows: u32)
     shared { digits: [i64; SUM_F64.digits * SUM_THREADS_F64], ends: [u32; SUM_THREADS_F64 / WARP * 2] } {
-        sum::<f64, 2, 8, SUM_THREADS_F64, false, _>(t, x, result, digits, ends);
+        sum::<f64, 2, 8, SUM_THREADS_F64, false, _>(t, x, result, windows != 0, digits, ends);
     }
 }
 
 kernel! {
     /// Adds the sum of |x| to the digits of `result`; as `exact_sum_f64`.
-    pub fn exact_magnitude_sum_f64(t, x: In<f64>, result: InOut<u64>)
+    pub fn exact_magnitude_sum_f64(t, x: In<f64>, result: InOut<u64>; windows: u32)
     shared { digits: [i64; SUM_F64.digits * SUM_THREADS_F64], ends: [u32; SUM_THREADS_F64 / WARP * 2] } {
-        sum::<f64, 2, 8, SUM_THREADS_F64, true, _>(t, x, result, digits, ends);
+        sum::<f64, 2, 8, SUM_THREADS_F64, true, _>(t, x, result, windows != 0, digits, ends);
     }
 }
 
 kernel! {
     /// Adds the sum of x to the digits of `result`.
-    pub fn exact_sum_f32(t, x: In<f32>, result: InOut<u64>)
+    pub fn exact_sum_f32(t, x: In<f32>, result: InOut<u64>; windows: u32)
     shared { digits: [i64; SUM_F32.digits * SUM_THREADS_F32], ends: [u32; 0] } {
-        sum::<f32, 4, 4, SUM_THREADS_F32, false, _>(t, x, result, digits, ends);
+        sum::<f32, 4, 4, SUM_THREADS_F32, false, _>(t, x, result, windows != 0, digits, ends);
     }
 }
 
 kernel! {
     /// Adds the sum of |x| to the digits of `result`; as `exact_sum_f32`.
-    pub fn exact_magnitude_sum_f32(t, x: In<f32>, result: InOut<u64>)
+    pub fn exact_magnitude_sum_f32(t, x: In<f32>, result: InOut<u64>; windows: u32)
     shared { digits: [i64; SUM_F32.digits * SUM_THREADS_F32], ends: [u32; 0] } {
-        sum::<f32, 4, 4, SUM_THREADS_F32, true, _>(t, x, result, digits, ends);
+        sum::<f32, 4, 4, SUM_THREADS_F32, true, _>(t, x, result, windows != 0, digits, ends);
     }
 }
 
@@ -74,6 +75,7 @@ fn sum<
     t: &S,
     x: In<'_, T>,
     result: InOut<'_, u64>,
+    windows: bool,
     digits: Shared<'_, i64>,
     ends: Shared<'_, u32>,
 ) {
@@ -81,12 +83,11 @@ fn sum<
         digits,
         column: t.thread_idx(),
     };
-    let mut notes = Notes::new();
+    let mut sum = Partial::new::<T>();
     row.clear(t, &T::SUM);
 
     let tiles = x.len() / (THREADS as usize * RUN * LOADS);
     let mut tile = t.block_idx() as usize;
-    let mut deposits = 0;
     if tile < tiles {
         let mut values = [[T::NEUTRAL; RUN]; LOADS];
         let mut k = 0;
@@ -94,30 +95,55 @@ fn sum<
             values[k] = x.get_run(t, run_index::<RUN, LOADS, THREADS, S>(t, tile, k));
             k += 1;
         }
+        let mut habit = Habit::new(false);
         while tile < tiles {
+            let mut fits = false;
+            if windows && !habit.take_direct() {
+                let mut top = 0;
+                k = 0;
+                while k < LOADS {
+                    for j in 0..RUN {
+                        top = values[k][j].magnitude_word().max(top);
+                    }
+                    k += 1;
+                }
+                fits = sum.place::<T, THREADS, S>(t, row, top, &mut habit);
+            }
             let next = tile + t.grid_dim() as usize;
             // Each run is read a whole tile before it is needed, into the registers of the one just used. After the last tile it is read once more.
             let ahead = if next < tiles { next } else { tile };
+            // A tile has a loop for each way: branches within would keep the runs apart.
             k = 0;
-            while k < LOADS {
-                for j in 0..RUN {
-                    values[k][j].deposit::<MAGNITUDE, THREADS, S>(t, row, &mut notes);
+            while fits && k < LOADS {
+                let runs = [values[k], values[k + 1]];
+                sum.add_windowed::<T, RUN, MAGNITUDE, THREADS, S>(t, row, runs);
+                for m in 0..2 {
+                    let at = run_index::<RUN, LOADS, THREADS, S>(t, ahead, k + m);
+                    values[k + m] = x.get_run(t, at);
                 }
-                values[k] = x.get_run(t, run_index::<RUN, LOADS, THREADS, S>(t, ahead, k));
-                k += 1;
+                k += 2;
                 if k == LOADS / 2 {
                     // Or the assembler would gather all reads at the end of the tile, with nothing left to do while they are under way.
                     t.sync_warp();
                 }
             }
-            deposits += (LOADS * RUN) as u32;
-            if deposits == T::SUM.most_deposits {
-                deposits = 0;
-                row.carry(t, &T::SUM);
+            k = 0;
+            while !fits && k < LOADS {
+                for j in 0..RUN {
+                    values[k][j].deposit::<MAGNITUDE, THREADS, S>(t, row, &mut sum.notes);
+                }
+                values[k] = x.get_run(t, run_index::<RUN, LOADS, THREADS, S>(t, ahead, k));
+                k += 1;
+                if k == LOADS / 2 {
+                    t.sync_warp();
+                }
             }
+            sum.end_tile::<T, THREADS, S>(t, row, &T::SUM);
             tile = next;
         }
     }
+    sum.flush::<T, THREADS, S>(t, row);
+    let mut notes = sum.notes;
     if notes.has_special(T::SPECIAL) {
         // Rare enough to read everything again.
         let mut again = t.block_idx() as usize;
@@ -179,13 +205,4 @@ fn used_digits<T: Term, S: Simt>(t: &S, notes: &Notes, ends: Shared<'_, u32>) ->
         warp += 1;
     }
     T::digits_between(of_block, T::SUM.digits)
-}
-
-/// Notes an addend that is not finite.
-#[inline(always)]
-pub(super) fn note_special<const MAGNITUDE: bool, T: Term>(value: T, notes: &mut Notes) {
-    if value.is_special() {
-        let value = value.widen();
-        notes.note_special(if MAGNITUDE { value.abs() } else { value });
-    }
 }
