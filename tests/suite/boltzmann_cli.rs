@@ -228,7 +228,7 @@ fn a_steady_cavity_by_the_collision_integral() {
 fn advice_on_velocities_stays_within_their_limit() {
     let folder = folder();
     for (difference, advice) in [
-        ("1.9", "64 nodes give 0.8 sqrt(T)"),
+        ("1.9 --velocities 28", "64 nodes give 0.8 sqrt(T)"),
         ("1.99", "the limit of 64 nodes is too few in this box"),
     ] {
         let line = format!(

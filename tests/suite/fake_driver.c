@@ -69,6 +69,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 75: *value = 9; return 0;       // compute capability
     case 76: *value = 0; return 0;
     case 81: *value = 233472; return 0;  // shared memory of a multiprocessor
+    case 87: *value = 2; return 0;       // f32 over f64
     case 97: *value = 232448; return 0;  // of a block
     }
     return 1;
