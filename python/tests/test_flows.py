@@ -67,7 +67,7 @@ def test_poiseuille_flow_as_in_the_tables() -> None:
 
 @pytest.mark.filterwarnings("ignore::rarefy.RarefyWarning")
 def test_plates_by_the_collision_integral() -> None:
-    for flow, flux in ((rarefy.couette, 0.346122), (rarefy.fourier, 0.431726), (rarefy.poiseuille, 1.358491)):
+    for flow, flux in ((rarefy.couette, 0.346122), (rarefy.fourier, 0.431726), (rarefy.poiseuille, 1.364589)):
         found = flow(1.0, collisions="boltzmann", cells=12, velocities=12, rtol=1e-4, backend="cpu")
         assert found.status == "converged"
         # As `rarefy couette --collision boltzmann --nx 12 --velocities 12 --until-residual 1e-4` and its likes.
