@@ -17,7 +17,7 @@ use super::record::{SWEEP, record_in};
 use super::report::{Output, Report};
 use super::summary::Summary;
 use super::swept::{List, value_of};
-use super::text::{reason, short};
+use super::text::{reason, seven, short};
 use super::{interrupt, streams};
 use crate::error::{Error, Result};
 use case::{Case, Way};
@@ -441,7 +441,7 @@ impl Sweep<'_> {
         ));
         self.ended.iter().fold(summary, |summary, case| {
             let numbers = main.iter().map(|(key, _)| match case.number(key) {
-                Some(number) => format!("{number:>20.7}"),
+                Some(number) => format!("{:>20}", seven(number)),
                 None => format!("{:>20}", "-"),
             });
             summary.line(format!(

@@ -74,6 +74,26 @@ pub(super) fn short(number: f64) -> String {
     }
 }
 
+/// A number to so many decimals. A zero has no sign.
+pub(super) fn fixed(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(size) if size.parse() == Ok(0.0) => size.to_owned(),
+        _ => text,
+    }
+}
+
+/// A number to seven digits, and to seven decimals at least.
+pub(super) fn seven(number: f64) -> String {
+    // Less than the last of twenty decimals is zero.
+    let decimals = if number.abs() < 1e-20 {
+        7.0
+    } else {
+        (6.0 - number.abs().log10().floor()).clamp(7.0, 20.0)
+    };
+    fixed(number, decimals as usize)
+}
+
 /// The name of a file in a record, whatever its bytes.
 pub(super) fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
@@ -108,5 +128,19 @@ mod tests {
         ] {
             assert_eq!(short(number), text);
         }
+    }
+
+    #[test]
+    fn a_zero_has_no_sign() {
+        for (number, text) in [
+            (-5.2e-24, "0.000"),
+            (-0.0, "0.000"),
+            (-0.0006, "-0.001"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(fixed(number, 3), text);
+        }
+        assert_eq!(seven(-5.2e-24), "0.0000000");
+        assert_eq!(seven(-2.820_948_3e-7), "-0.0000002820948");
     }
 }

@@ -12,7 +12,7 @@ use crate::cli::output;
 use crate::cli::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
 use crate::cli::report::Output;
 use crate::cli::summary::Summary;
-use crate::cli::text::short;
+use crate::cli::text::{fixed, short};
 use crate::cli::vti::Image;
 use crate::error::Result;
 
@@ -296,15 +296,16 @@ impl Outcome<CavityArgs> {
             .row(
                 "drag",
                 format!(
-                    "D = {:.5} at the wall, {:.5} in the first row of cells",
-                    r.drag_wall, r.drag_cell
+                    "D = {} at the wall, {} in the first row of cells",
+                    fixed(r.drag_wall, 5),
+                    fixed(r.drag_cell, 5)
                 ),
             )
             .row(
                 "flow rate",
                 format!(
-                    "G = {:.5}, vortex centre at y/delta = {:.4}",
-                    r.flow,
+                    "G = {}, vortex centre at y/delta = {:.4}",
+                    fixed(r.flow, 5),
                     r.centre / self.found.cavity.delta
                 ),
             )

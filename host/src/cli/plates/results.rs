@@ -14,19 +14,8 @@ use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::{Output, Report};
 use crate::cli::steady;
 use crate::cli::summary::Summary;
-use crate::cli::text::{name_of, short};
+use crate::cli::text::{fixed, name_of, seven, short};
 use crate::error::Result;
-
-/// A number to seven digits, and to seven decimals at least.
-fn seven(value: f64) -> String {
-    let leading = value.abs().log10().floor();
-    let decimals = if leading.is_finite() {
-        (6.0 - leading).clamp(7.0, 20.0)
-    } else {
-        7.0
-    };
-    format!("{value:.*}", decimals as usize)
-}
 
 /// Work of the shear stress.
 fn work_of(m: &Moments) -> f64 {
@@ -302,7 +291,7 @@ impl Outcome<'_> {
             ),
         )
         .row(flux, seven(self.found.flux))
-        .row(wall, format!("{:.6}", self.found.wall))
+        .row(wall, fixed(self.found.wall, 6))
         .row_if(name.unwrap_or_default(), si.map(|si| format!("{si:.6e}")))
         .row_if("converged", table)
         .row_if("slip limit", slip.map(seven))
