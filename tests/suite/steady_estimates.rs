@@ -90,3 +90,65 @@ fn estimates_cover_the_error_of_thick_shakhov_gas() {
         assert!(estimate < 1e-2, "{delta}: {estimate}");
     }
 }
+
+/// Plates that mirror nearly all molecules exchange little, and the gas between them moves little.
+#[test]
+fn estimates_cover_the_error_of_plates_that_hardly_accommodate() {
+    let solved = |drive: f64, accommodation: f64, linear: bool| {
+        let gas = Gas {
+            model: Model::Bgk,
+            ..Gas::default()
+        };
+        let drive = Drive::Couette(drive);
+        let case = plates(
+            1.0,
+            drive,
+            gas,
+            accommodation,
+            Resolution::default(),
+            linear,
+        )
+        .unwrap();
+        let config = SteadyConfig {
+            compute: Compute::new(Backend::Cpu),
+            ..SteadyConfig::default()
+        };
+        let found = solve(&case, &config).unwrap();
+        let [left, right, ..] = &found.exchange;
+        (left[0].shear - right[0].shear, found)
+    };
+    let drive = 0.02;
+    for accommodation in [1e-2, 1e-3, 1e-4, 1e-6, 1e-8] {
+        let (of_linear, linear) = solved(1.0, accommodation, true);
+        assert_eq!(linear.status, Status::Converged, "{accommodation}");
+        // Nearly the flux without collisions; the gas resists by little more than its thickness.
+        let mirrored = (2.0 - accommodation) / accommodation * std::f64::consts::PI.sqrt();
+        let resistance = 1.0 / of_linear - mirrored;
+        let blur = 1e-9 / of_linear;
+        assert!(
+            (1.2 - blur..1.4 + blur).contains(&resistance),
+            "{accommodation}: {resistance}"
+        );
+        let (flux, found) = solved(drive, accommodation, false);
+        assert!(
+            found.status.is_done(),
+            "{accommodation}: {:?}",
+            found.status
+        );
+        // Dissipation warms the gas by u^2/8 where only the plates cool it.
+        let expected = drive * of_linear * (1.0 + drive * drive / 16.0);
+        let error = (flux / expected - 1.0).abs();
+        let heating = 0.1 * drive * drive * accommodation;
+        assert!(
+            error <= found.error_estimate + heating,
+            "{accommodation}: {error} for {}",
+            found.error_estimate
+        );
+        assert!(error < 1e-2, "{accommodation}: {error}");
+    }
+    // Plates that mirror all exchange nothing, and no share of that is an error.
+    let (flux, found) = solved(drive, 0.0, false);
+    assert_eq!(found.status, Status::Converged);
+    assert!(flux.abs() < 1e-15, "{flux}");
+    assert!(found.error_estimate < 1e-9, "{}", found.error_estimate);
+}

@@ -9,6 +9,8 @@ const LINE: f64 = 4.0;
 const LINEAR: f64 = 1.0 / 16.0;
 /// The same of the velocities along a channel.
 const CHANNEL: f64 = 64.0;
+/// Roundoff of the fields between walls that mirror all molecules, in units of the arithmetic's, beyond that between others.
+const MIRRORED: f64 = 28.0;
 /// Roundoff that all faces of a line have alike, in units of that of f64: the closing sweep adds up in f64, and their spread does not see it.
 const BIAS: f64 = 64.0;
 
@@ -38,9 +40,18 @@ impl Plan {
         self.dimensions == 1 && self.force == 0.0 && !self.collides() && wall(WEST) && wall(EAST)
     }
 
-    /// Whether a line has walls that differ.
+    /// The largest share of molecules that a wall of a gap mirrors.
+    fn mirrored(&self) -> f64 {
+        let walls = self.sides.iter().flatten().filter(|_| self.is_gap());
+        walls.fold(0.0, |most, s| most.max(1.0 - s.share))
+    }
+
+    /// Whether a line has walls that differ and exchange momentum and energy with the gas.
     fn is_driven(&self) -> bool {
-        let wall = |side: usize| self.sides[side].as_ref().and_then(|s| s.wall);
+        let wall = |side: usize| {
+            let exchanges = self.sides[side].as_ref().filter(|s| s.share > 0.0);
+            exchanges.and_then(|s| s.wall)
+        };
         let walls = wall(WEST).zip(wall(EAST));
         self.dimensions == 1 && walls.is_some_and(|(west, east)| west != east)
     }
@@ -109,7 +120,7 @@ impl Plan {
             0.0
         };
         Roundoff {
-            change: change.max(of(4.0 * unit, self.range(y))),
+            change: change.max(of((4.0 + MIRRORED * self.mirrored()) * unit, self.range(y))),
             spread: spread.max(of(4.0 * unit, scale)),
             // The flow rate is no flux.
             fluxes: if self.force != 0.0 {

@@ -29,13 +29,12 @@ pub(in crate::bgk::steady) struct PlatesCorrection {
 struct Wall {
     /// Sign of the fluxes into the gas: 1 on the left, -1 on the right.
     sign: f64,
-    /// Temperature of what the wall emits, and its tangential velocity.
-    temperature: f64,
+    /// Tangential velocity of what the wall emits.
     velocity: f64,
     /// The law's factor g.
     conductance: f64,
-    /// Parts 2/(2 - alpha) of the shear and energy that mirrored molecules bring in more than assumed, reckoned along x.
-    excess: [f64; 2],
+    /// Fluxes of shear and energy about the wall's velocity and temperature, as the law has them, reckoned along x.
+    fluxes: [f64; 2],
     /// Density and temperature of the gas.
     gas: [f64; 2],
     /// The adjacent cell.
@@ -151,7 +150,7 @@ impl<'a> Gap<'a> {
             fluxes: &swept.fluxes,
             built: swept.built.clone(),
             coefficients: about.iter().map(|a| transport(plan, a[2])).collect(),
-            walls: [WEST, EAST].map(|side| wall(plan, x, y, side, &about)),
+            walls: [WEST, EAST].map(|side| wall(plan, x, y, side, &about, &swept.fluxes)),
             about,
             stress: Vec::new(),
             lags: [4, 5].map(|k| (0..cells).map(|i| lag(plan, x, y, k, i)).collect()),
@@ -179,11 +178,7 @@ impl<'a> Gap<'a> {
 
     /// Shear stress and velocity along the walls.
     fn shear(&self) -> Line {
-        let at = |wall: &Wall| {
-            let f = &self.fluxes[wall.face];
-            f[flux::SHEAR] - wall.velocity * f[flux::MASS] + wall.excess[0]
-        };
-        self.constant(at, 0, &self.stress)
+        self.constant(|wall| wall.fluxes[0], 0, &self.stress)
     }
 
     /// The work of the stress, which moving gas carries.
@@ -199,14 +194,7 @@ impl<'a> Gap<'a> {
     fn energy(&self, shear: &Line) -> Energy {
         let cells = self.plan.nx;
         let work = self.work(shear);
-        let at = |wall: &Wall| {
-            let f = &self.fluxes[wall.face];
-            let u = wall.velocity;
-            f[flux::ENERGY] - u * f[flux::SHEAR]
-                + (0.5 * u * u - wall.temperature) * f[flux::MASS]
-                + wall.excess[1]
-                + u * work
-        };
+        let at = |wall: &Wall| wall.fluxes[1] + wall.velocity * work;
         let conduction: Vec<f64> = (0..cells)
             .map(|i| {
                 let [_, u, t] = self.about[i];
@@ -312,7 +300,14 @@ fn average(faces: &[f64], cell: usize) -> f64 {
 }
 
 /// The gas at a wall and what the wall's law needs.
-fn wall(plan: &Plan, x: &[f64], y: &[f64], side: usize, about: &[[f64; 3]]) -> Wall {
+fn wall(
+    plan: &Plan,
+    x: &[f64],
+    y: &[f64],
+    side: usize,
+    about: &[[f64; 3]],
+    fluxes: &[[f64; flux::LEN]],
+) -> Wall {
     let (cell, face, sign) = if side == WEST {
         (0, 0, 1.0)
     } else {
@@ -326,33 +321,84 @@ fn wall(plan: &Plan, x: &[f64], y: &[f64], side: usize, about: &[[f64; 3]]) -> W
         Some(wall) => wall,
         None => [t, u],
     };
-    let mut excess = [0.0; 2];
-    if let Some(offset) = plan.record(side) {
-        let count = plan.nodes.len();
-        for (node, &[vx, vy, vz2, w]) in plan.nodes.iter().enumerate() {
-            if !plan.leaves(side, node) {
-                continue;
+    let f = &fluxes[face];
+    let mut fluxes = [
+        f[flux::SHEAR] - velocity * f[flux::MASS],
+        f[flux::ENERGY] - velocity * f[flux::SHEAR]
+            + (0.5 * velocity * velocity - temperature) * f[flux::MASS],
+    ];
+    if let Some(Exchanged {
+        emitted,
+        outgoing,
+        gained,
+    }) = exchanged(plan, x, y, side, [temperature, velocity])
+    {
+        let mirrored = (1.0 - accommodation) / (2.0 - accommodation);
+        for k in 0..2 {
+            if plan.force == 0.0 {
+                // The same without the measured fluxes, whose roundoff a law of little accommodation multiplies by 1/alpha.
+                let share = emitted[k] - outgoing[k] + mirrored * gained[k];
+                fluxes[k] = sign * accommodation * share;
+            } else {
+                fluxes[k] += sign * 2.0 * mirrored * gained[k];
             }
-            let [first, second] =
-                [node, count + node].map(|at| w * vx.abs() * (y[offset + at] - x[offset + at]));
-            let vy = vy - velocity;
-            let square = vx * vx + vy * vy + vz2;
-            excess[0] += vy * first;
-            excess[1] += 0.5 * (square * first + second) - temperature * first;
         }
-        let share = 2.0 * (1.0 - accommodation) / (2.0 - accommodation);
-        excess = excess.map(|excess| sign * share * excess);
     }
     Wall {
         sign,
-        temperature,
         velocity,
         conductance: accommodation / (2.0 - accommodation) * n * (t / PI).sqrt(),
-        excess,
+        fluxes,
         gas: [n, t],
         cell,
         face,
     }
+}
+
+/// Shear and energy that molecules carry through the face of a wall, about its velocity and temperature.
+struct Exchanged {
+    /// Those that the wall emits, at full accommodation.
+    emitted: [f64; 2],
+    /// Those that leave the gas now.
+    outgoing: [f64; 2],
+    /// Those that leave it now, less those that were mirrored.
+    gained: [f64; 2],
+}
+
+/// The molecules at a wall that mirrors some of them; none at another wall.
+fn exchanged(
+    plan: &Plan,
+    x: &[f64],
+    y: &[f64],
+    side: usize,
+    [temperature, velocity]: [f64; 2],
+) -> Option<Exchanged> {
+    let offset = plan.record(side)?;
+    let s = plan.sides[side].as_ref()?;
+    let rho = x[plan.layout.faces_at() + plan.layout.faces[side]];
+    let count = plan.nodes.len();
+    let mut sums = Exchanged {
+        emitted: [0.0; 2],
+        outgoing: [0.0; 2],
+        gained: [0.0; 2],
+    };
+    for (node, &[vx, vy, vz2, w]) in plan.nodes.iter().enumerate() {
+        let vy = vy - velocity;
+        let square = vx * vx + vy * vy + vz2;
+        let add = |to: &mut [f64; 2], of: &dyn Fn(usize) -> f64| {
+            let [first, second] = [0, 1].map(|k| w * vx.abs() * of(k));
+            to[0] += vy * first;
+            to[1] += 0.5 * (square * first + second) - temperature * first;
+        };
+        if plan.leaves(side, node) {
+            let at = |k: usize| offset + k * count + node;
+            add(&mut sums.outgoing, &|k| y[at(k)]);
+            add(&mut sums.gained, &|k| y[at(k)] - x[at(k)]);
+        } else {
+            add(&mut sums.emitted, &|k| s.a[k][node] * rho + s.b[k][node]);
+        }
+    }
+    Some(sums)
 }
 
 /// Adds the closure's polynomial to the outgoing molecules that a side sends back.
