@@ -18,6 +18,14 @@ fn run(folder: &Path, line: &str) -> Value {
     ))
 }
 
+/// Standard error of a command that succeeds.
+fn done_with(mut command: std::process::Command) -> String {
+    let output = command.output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    stderr.to_owned()
+}
+
 const COUETTE: &str = "couette --linear --cells 20 --velocities 6x4 --backend cpu";
 
 /// Each case is the run of its value alone, and the table has its numbers.
@@ -288,6 +296,15 @@ fn a_sweep_of_plates_goes_on_with_the_cases_that_are_left() {
         fs::read(at.join("part/delta-0.1/profile.csv")).unwrap(),
         b"mine"
     );
+    // A case without all of its files runs anew.
+    let lost = at.join("whole/delta-1/profile.png");
+    fs::remove_file(&lost).unwrap();
+    let output = rarefy(at, &words("couette --resume whole/run.json --quiet"));
+    let output = done_with(output);
+    let warning = "warning: delta = 1: whole/delta-1/profile.png is missing; the case runs anew";
+    assert!(output.contains(warning), "{output}");
+    assert!(lost.exists());
+    assert_eq!(table("part"), table("whole"));
     done(
         at,
         &words(&format!("{COUETTE} --delta 1 --quiet --out single")),

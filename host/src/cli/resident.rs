@@ -127,7 +127,7 @@ impl Resident {
 }
 
 /// Files that a record lists beside itself. Files elsewhere may have become another's.
-fn listed(folder: &Path, record: &Value) -> Vec<PathBuf> {
+pub(super) fn listed(folder: &Path, record: &Value) -> Vec<PathBuf> {
     let names = record["files"].as_array().into_iter().flatten();
     let paths: Vec<&Path> = names.filter_map(Value::as_str).map(Path::new).collect();
     let own = |path: &&&Path| path.file_name().is_some_and(|name| name == RECORD);

@@ -128,7 +128,16 @@ pub(super) fn run(
         true => case.kept(list.command, &below, full),
         false => Ok(None),
     });
-    let kept: Vec<Option<u8>> = kept.collect::<Result<_>>()?;
+    let mut kept: Vec<Option<u8>> = kept.collect::<Result<_>>()?;
+    for (case, kept) in cases.iter().zip(&mut kept) {
+        if kept.is_some()
+            && let Some(file) = case.lacks(&below)
+        {
+            let (name, file) = (&case.name, file.display());
+            report.warn(format!("{name}: {file} is missing; the case runs anew"));
+            *kept = None;
+        }
+    }
     for (k, case) in cases.iter().enumerate() {
         let left = &cases[k..];
         let place = below.join(&case.folder);

@@ -1,7 +1,7 @@
 //! A case of a sweep: its arguments, and its failures by name.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use crate::cli::config::Layered;
 use crate::cli::failure::Failure;
 use crate::cli::names::RECORD;
 use crate::cli::record::record_in;
+use crate::cli::resident::listed;
 use crate::cli::swept::{List, remove};
 use crate::error::{Error, Result};
 
@@ -56,7 +57,9 @@ impl Case {
         };
         add("out", folder);
         let saved = folder.join(checkpoint::FILE);
-        let goes_on = way.goes_on && saved.exists();
+        // A case that has ended runs anew, for it lacks files.
+        let ended = code_of(&record_in(folder)).is_some();
+        let goes_on = way.goes_on && saved.exists() && !ended;
         if goes_on {
             add("resume", &saved);
         }
@@ -70,6 +73,13 @@ impl Case {
             }
         }
         layers.matches()
+    }
+
+    /// The first file that the record of the case lists and its folder lacks.
+    pub(super) fn lacks(&self, below: &Path) -> Option<PathBuf> {
+        let folder = below.join(&self.folder);
+        let files = listed(&folder, &record_in(&folder));
+        files.into_iter().find(|file| !file.exists())
     }
 
     /// The exit code of the run that is in the folder of the case below that of the sweep, if it has ended. Only a run of this command with the parameters
