@@ -415,11 +415,14 @@ fn two_runs_do_not_write_into_one_folder() {
     // A run that was killed does not lock its folder for ever.
     first.kill().unwrap();
     ended(first);
+    // Nor does the file that it was writing stay.
+    fs::write(at.join("run/.rarefy-Ab12Cd"), "half a check").unwrap();
     done(
         at,
         &words(&format!("{SHOCK} --steps 1 --quiet --out run --overwrite")),
     );
     assert!(!at.join("run/.rarefy.lock").exists());
+    assert!(!at.join("run/.rarefy-Ab12Cd").exists());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use super::names::{self, TEMPORARY, folder_of};
-use super::resident::{Lock, Resident};
+use super::resident::{Lock, Resident, mark, remove_abandoned};
 use super::text::reason;
 use crate::bgk::Units;
 use crate::error::{Error, Result};
@@ -202,6 +202,7 @@ impl Transaction {
             None if overwrite => {}
             None => refuse_foreign(path, command, &names)?,
         }
+        remove_abandoned(path);
         self.names = Some((path.to_path_buf(), names));
         Ok(())
     }
@@ -366,14 +367,19 @@ fn temporary(folder: &Path) -> Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(|e| {
-        // tempfile adds the temporary name to the message; people want the system's words.
-        let why = e.raw_os_error().map(io::Error::from_raw_os_error);
-        Error::file(
-            folder,
-            format!("cannot write to this folder: {}", reason(&why.unwrap_or(e))),
-        )
-    })
+    loop {
+        let file = builder.tempfile_in(folder).map_err(|e| {
+            // tempfile adds the temporary name to the message; people want the system's words.
+            let why = e.raw_os_error().map(io::Error::from_raw_os_error);
+            Error::file(
+                folder,
+                format!("cannot write to this folder: {}", reason(&why.unwrap_or(e))),
+            )
+        })?;
+        if mark(file.as_file(), file.path()) {
+            return Ok(file);
+        }
+    }
 }
 
 fn written(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {

@@ -245,6 +245,8 @@ pub(super) fn check_shared(folder: &Path) -> std::result::Result<(), Failure> {
             .ok(),
         _ => None,
     };
+    // Another run takes a file without a lock for abandoned.
+    let _ = first.as_ref().map(|file| file.as_file().try_lock());
     let name = first.as_ref().and_then(|file| file.path().file_name());
     let all = transport.gather(name.unwrap_or_default().as_encoded_bytes())?;
     let name = String::from_utf8_lossy(&all[0]).into_owned();
