@@ -118,7 +118,6 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         ));
     }
     let histogram = args.input.as_deref().map(read_histogram).transpose()?;
-    let input = histogram.as_ref().map(Histogram::mean);
     let start = histogram.map_or(Start::Equal, Start::Histogram);
     let law = args.mode.0;
     let (cells, emax) = suitable_grid(law, &start, args.cells, args.emax)?;
@@ -142,12 +141,12 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     args.input.iter().for_each(|path| report.reads(path));
     report.open()?;
     let mut market = Market::new(config)?;
-    let mut moved = |mean: f64| -> Result<(f64, f64)> {
-        let agents = market.agents()?.remove(0);
-        let wealth = agents.iter().zip(operator.grid.energies());
-        Ok((mean, wealth.map(|(p, e)| p * e).sum::<f64>() - 1.0))
+    let shift = match &market.config().economies[..] {
+        [Start::Histogram(histogram)] => {
+            Some((histogram.mean(), histogram.shift_of_mean(&operator.grid)?))
+        }
+        _ => None,
     };
-    let shift = input.map(&mut moved).transpose()?;
     for warning in market.warnings() {
         report.warn(warning.clone());
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::histogram::shift_warning;
 use super::{Histogram, TradeVolume, gini};
 use crate::compute::steps_between;
 use crate::error::{Error, Result};
@@ -21,11 +22,14 @@ pub fn grid_around_one(cells: usize, emax: f64) -> Result<EnergyGrid> {
     EnergyGrid::new(cells, emax)?;
     let cell = (cells as f64 / emax + 0.5).floor();
     if cell < 1.0 || emax <= 1.0 {
-        return Err(Error::invalid(
-            "grid",
-            format!("{cells} cells up to {emax}"),
-            "wealth 1 within the grid and above its first half cell",
-        ));
+        let least = if emax <= 1.0 {
+            "wealth 1 within the grid".to_owned()
+        } else {
+            let least = (0.5 * emax).ceil();
+            format!("{least} cells or more, for wealth 1 above the first half cell")
+        };
+        let given = format!("{cells} cells up to {emax}");
+        return Err(Error::invalid("grid", given, least));
     }
     EnergyGrid::new(cells, cells as f64 / (cell - 0.5))
 }
@@ -197,6 +201,7 @@ pub struct Market {
     /// The states of the last record.
     states: Vec<Vec<f64>>,
     histories: Vec<Vec<Record>>,
+    warnings: Vec<String>,
 }
 
 impl fmt::Debug for Market {
@@ -227,8 +232,15 @@ impl Market {
             every: config.every,
         };
         let run = Relaxation::new(relaxation, &states)?;
+        let mut warnings = run.warnings().to_vec();
+        let histograms = config.economies.iter().filter_map(|start| match start {
+            Start::Histogram(histogram) => Some(histogram),
+            _ => None,
+        });
+        warnings.extend(shift_warning(histograms, &config.operator.grid)?);
         let mut market = Self {
             run,
+            warnings,
             volume,
             config,
             histories: vec![Vec::new(); states.len()],
@@ -261,10 +273,13 @@ impl Market {
                 "those of one run",
             ));
         }
+        let states = relaxation.states.clone();
+        let run = Relaxation::resume(relaxation)?;
         Ok(Self {
             volume: TradeVolume::new(&config.operator)?,
-            states: relaxation.states.clone(),
-            run: Relaxation::resume(relaxation)?,
+            states,
+            warnings: run.warnings().to_vec(),
+            run,
             config,
             histories,
         })
@@ -439,7 +454,7 @@ impl Market {
 
     /// Whether the grid is too narrow or too coarse for the economies, and the one that would do.
     pub fn warnings(&self) -> &[String] {
-        self.run.warnings()
+        &self.warnings
     }
 
     /// The device in words.

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::isotropic::EnergyGrid;
 
+/// Share of the mean that a histogram may lose or gain on a grid without a warning.
+const MOST_SHIFT: f64 = 1e-3;
+
 /// A histogram of wealth or income: bins side by side, and the share of agents in each. Through serde it is the rows that [`new`](Self::new) reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<[f64; 3]>", into = "Vec<[f64; 3]>")]
@@ -163,5 +166,80 @@ impl Histogram {
                 share
             })
             .collect())
+    }
+
+    /// The share of the mean by which a grid moves it: agents of a cell have the wealth of its centre.
+    pub(crate) fn shift_of_mean(&self, grid: &EnergyGrid) -> Result<f64> {
+        let of_one = self.in_units_of_the_mean();
+        let shares = of_one.rebin(grid)?;
+        let wealth = shares.iter().zip(grid.energies());
+        Ok(wealth.map(|(share, e)| share * e).sum::<f64>() - 1.0)
+    }
+}
+
+/// The mean of histograms that a grid moves most, where that is too far, and the cells that suffice.
+pub(super) fn shift_warning<'a>(
+    histograms: impl Iterator<Item = &'a Histogram>,
+    grid: &EnergyGrid,
+) -> Result<Option<String>> {
+    let mut worst: Option<(&Histogram, f64)> = None;
+    for histogram in histograms {
+        let shift = histogram.shift_of_mean(grid)?;
+        if shift.abs() > worst.map_or(MOST_SHIFT, |(_, most)| most.abs()) {
+            worst = Some((histogram, shift));
+        }
+    }
+    let Some((histogram, shift)) = worst else {
+        return Ok(None);
+    };
+    let finer = std::iter::successors(Some(2 * grid.cells()), |cells| Some(2 * cells));
+    let mut finer = finer.take_while(|cells| *cells <= EnergyGrid::MAX_CELLS);
+    let enough = finer.find(|&cells| {
+        let finer = EnergyGrid::new(cells, grid.emax());
+        let shift = finer.and_then(|grid| histogram.shift_of_mean(&grid));
+        shift.is_ok_and(|shift| shift.abs() <= MOST_SHIFT)
+    });
+    let end = grid.emax();
+    let remedy = match enough {
+        Some(cells) => format!(
+            "it takes {cells} cells up to {end:.4}, {:.1e} wide",
+            end / cells as f64
+        ),
+        None => "it takes wider bins".to_owned(),
+    };
+    Ok(Some(format!(
+        "cells {:.1e} wide move the mean of the histogram by {shift:+.1e}, for some of its bins are narrow; {remedy}",
+        grid.width()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_move_the_mean_are_too_wide() {
+        let of = |rows: &[[f64; 3]], cells| {
+            let histogram = Histogram::new(rows).expect("a histogram");
+            let grid = EnergyGrid::new(cells, 16.0).expect("a grid");
+            shift_warning([&histogram].into_iter(), &grid).expect("a grid that holds it")
+        };
+        // Four tenths of all agents are in the lower half of a cell.
+        let narrow = [[0.0, 1.0, 0.2], [1.0, 1.01, 0.4], [1.01, 3.0, 0.4]];
+        let warning = of(&narrow, 256).expect("a warning");
+        assert!(warning.contains("move the mean of the histogram by "));
+        let words: Vec<&str> = warning.split_whitespace().collect();
+        let at = words
+            .iter()
+            .position(|word| *word == "takes")
+            .expect("a grid");
+        let enough: usize = words[at + 1].parse().expect("a number of cells");
+        assert!(enough > 256 && of(&narrow, enough).is_none(), "{warning}");
+        let wide = [[0.0, 1.0, 0.5], [1.0, 2.0, 0.3], [2.0, 4.0, 0.2]];
+        assert_eq!(of(&wide, 512), None);
+        // Agents without wealth are half a cell too rich.
+        let needle = [[0.0, 1e-9, 0.8], [1e-9, 20.0, 0.2]];
+        let warning = of(&needle, 256);
+        assert!(warning.is_some_and(|text| text.contains("it takes")));
     }
 }
