@@ -380,9 +380,30 @@ fn a_case_that_cannot_be_is_refused_before_any_runs() {
             "shock --mach 1.5,90 --cells 2000 --backend cpu --steps 1",
             "of main memory",
         ),
+        (
+            "shock --mach 1.5,90 --cells 2000 --backend emulator --steps 1",
+            "mach = 90: ",
+        ),
+        (
+            "cavity --delta 1,2 --cells 400 --steady --backend emulator",
+            "delta = 1: ",
+        ),
     ] {
         refused(at, &words(line), why);
     }
+}
+
+/// Devices share each case of a sweep.
+#[test]
+fn devices_share_the_cases_of_a_sweep() {
+    let folder = folder();
+    let at = folder.path();
+    let cavities =
+        "cavity --cells 16 --velocities 12 --reduced --steps 1 --backend emulator --delta";
+    let of_two = run(at, &format!("{cavities} 1,2 --devices 2 --out two"));
+    let alone = run(at, &format!("{cavities} 2 --out one"));
+    assert_eq!(of_two["result"]["cases"][1]["D"], alone["result"]["D"]);
+    assert!(alone["result"]["D"].is_number());
 }
 
 /// The record of a sweep has the options that its cases have alike, given or not.

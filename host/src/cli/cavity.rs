@@ -12,6 +12,7 @@ use super::ranks;
 use super::report::{Output, Report};
 use super::steady;
 use super::summary::Summary;
+use crate::bgk::boltzmann::check_room;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{Axis, Simulation};
 use crate::error::Result;
@@ -47,7 +48,9 @@ impl Flow for CavityArgs {
 
     fn check_in_time(&self) -> Result<()> {
         if self.collisions.is_boltzmann() {
-            return self.flow_config()?.validate();
+            let config = self.flow_config()?;
+            config.validate()?;
+            return check_room(&config);
         }
         let config = self.config()?;
         config.validate()?;

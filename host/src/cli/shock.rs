@@ -11,7 +11,7 @@ use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved};
 use super::ranks;
 use super::report::{Output, Report};
 use super::summary::Summary;
-use crate::bgk::boltzmann::ShockStart;
+use crate::bgk::boltzmann::{ShockStart, check_room};
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{FaceFlux, Moments, ShockProfile, Simulation, State};
 use crate::error::Result;
@@ -83,7 +83,9 @@ impl Flow for ShockArgs {
 
     fn check_in_time(&self) -> Result<()> {
         if self.collisions.is_boltzmann() {
-            return self.wave().line()?.0.validate();
+            let (config, _) = self.wave().line()?;
+            config.validate()?;
+            return check_room(&config);
         }
         let config = self.config()?;
         config.validate()?;

@@ -94,6 +94,22 @@ struct Penalised<B> {
     next: B,
 }
 
+/// Refuses a flow whose distributions do not fit into the memory of a machine.
+pub(super) fn check_room<M: Machine>(machine: &M, config: &FlowConfig) -> Result<()> {
+    let (cells, nodes) = (config.space.cells(), config.operator.grid.cells());
+    let copies: u64 = match config.stepping {
+        Stepping::Split => 2,
+        Stepping::Penalised => 5,
+    };
+    Ok(check_memory(
+        &format!("{copies} times the distributions of {cells} cells with {nodes} velocities"),
+        Memory::Device,
+        bytes_of::<f64>((copies * cells as u64).saturating_mul(nodes as u64)),
+        machine.limits()?.free_bytes,
+        "use fewer cells in space or velocity",
+    )?)
+}
+
 /// The distributions in the memory of a machine.
 pub(super) struct MachineFlow<M: Machine, T: Real> {
     name: String,
@@ -127,17 +143,7 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
         let (cells, nodes) = (config.space.cells(), config.operator.grid.cells());
         let values = cells * nodes;
         let own = cut.as_ref().map_or(0..values, Cut::own);
-        let copies = match config.stepping {
-            Stepping::Split => 2,
-            Stepping::Penalised => 5,
-        };
-        check_memory(
-            &format!("{copies} times the distributions of {cells} cells with {nodes} velocities"),
-            Memory::Device,
-            bytes_of::<f64>(copies * values as u64),
-            machine.limits()?.free_bytes,
-            "use fewer cells in space or velocity",
-        )?;
+        check_room(&*machine, config)?;
         let passes = match &cut {
             Some(cut) => cut.passes(config)?,
             None => passes(config)?,

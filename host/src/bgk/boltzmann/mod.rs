@@ -86,6 +86,22 @@ fn engine(
     on(machines.remove(0), config, cut)
 }
 
+/// Refuses a flow that does not fit into the memory of the GPU that it asks for, before any of it is allocated.
+#[cfg(feature = "cli")]
+pub(crate) fn check_room(config: &FlowConfig) -> Result<()> {
+    let compute = config.operator.compute;
+    let mut machines = compute.resolve_all()?;
+    let (Some(machine), true) = (machines.pop(), machines.is_empty()) else {
+        return Ok(());
+    };
+    engine_of! {
+        machine, compute.precision;
+        reference => Ok(()),
+        cpu<T> => Ok(()),
+        kernels<T>(machine) => gpu::check_room(&machine, config),
+    }
+}
+
 /// The engine on a machine: of the whole flow, or of a rank's part.
 fn on(machine: Resolved, config: &FlowConfig, cut: Option<Cut>) -> Result<Box<dyn Engine>> {
     let name = machine.describe();

@@ -498,7 +498,12 @@ fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, 
 #[cfg(feature = "cli")]
 pub(crate) fn check(problem: &SteadyProblem, config: &SteadyConfig) -> Result<()> {
     config.validate()?;
-    planned(problem, config).map(drop)
+    let (resolved, plan) = planned(problem, config)?;
+    match resolved {
+        Resolved::Cpu | Resolved::Reference => Ok(()),
+        // Without stored distributions its buffers are small, and are allocated to see whether they fit.
+        machine => super::engine(&plan, config.compute.precision, machine).map(drop),
+    }
 }
 
 /// The point at a share of the way from one vector to another.

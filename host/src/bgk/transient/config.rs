@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cpu;
 use super::engine::StepPlan;
 use super::shift::{Courant, Scheme, check_step};
 use super::symmetry::SymmetryReduction;
+use super::{cpu, gpu};
 use crate::bgk::Problem;
-use crate::compute::{Compute, Precision, Resolved};
+use crate::compute::{Compute, engine_of};
 use crate::error::Result;
 
 /// The configuration of a [`Simulation`](super::Simulation).
@@ -55,19 +55,22 @@ impl SimulationConfig {
         }
     }
 
-    /// Checks that main memory has room for the populations where the CPU computes. A GPU checks its own memory in [`Simulation::new`](super::Simulation::new).
+    /// Checks that the memory of the machine has room for the populations, without allocating them. Parts of several devices are checked in [`Simulation::new`](super::Simulation::new).
     ///
     /// # Errors
-    /// [`Memory`](rarefy_simt::Error::Memory) with what is needed and what there is; a backend that is not there.
+    /// [`Memory`](rarefy_simt::Error::Memory) with what is needed and what there is; a backend that is not there; as [`Simulation::new`](super::Simulation::new) on a GPU.
     pub fn check_room(&self) -> Result<()> {
-        if !matches!(self.compute.resolve()?, Resolved::Cpu) {
+        let mut machines = self.compute.resolve_all()?;
+        let (Some(resolved), true) = (machines.pop(), machines.is_empty()) else {
             return Ok(());
-        }
+        };
         let reduced = SymmetryReduction::of(&self.problem).filter(|_| self.symmetry_reduction);
         let problem = reduced.as_ref().map_or(&self.problem, |of| &of.1);
-        match self.compute.precision {
-            Precision::F32 => cpu::check_room::<f32>(problem, 0),
-            Precision::F64 => cpu::check_room::<f64>(problem, 0),
+        engine_of! {
+            resolved, self.compute.precision;
+            reference => Ok(()),
+            cpu<T> => cpu::check_room::<T>(problem, 0),
+            kernels<T>(machine) => gpu::check_room::<_, T>(&machine, problem, &self.plan()),
         }
     }
 

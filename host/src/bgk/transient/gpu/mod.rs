@@ -29,11 +29,11 @@ use super::relaxation::{fields, sums_of};
 use super::shift::Scheme;
 use crate::bgk::{Moments, Problem};
 use crate::error::Result;
-use crate::machine::{Grid, Machine};
+use crate::machine::{Grid, Limits, Machine};
 use halo::Ends;
 use launches::Arguments;
 use layout::{gathered, laid_out};
-use shape::{Division, check_room, face_partials, faces_of};
+use shape::{Division, face_partials, faces_of};
 use share::Share;
 use start::{Start, axes, later_steps, nodes_and_weights};
 
@@ -80,12 +80,31 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     ends: Option<Ends<M, T>>,
 }
 
+/// Refuses a problem that does not fit into the memory of a machine.
+pub(super) fn check_room<M: Machine, T: Real>(
+    machine: &M,
+    problem: &Problem,
+    plan: &StepPlan,
+) -> Result<()> {
+    let limits = machine.limits()?;
+    let division = divide::<T>(problem, plan, &limits)?;
+    shape::check_room::<T>(problem, &division.shape, division.partials(), &limits)
+}
+
+/// The division of a problem that one machine computes.
+fn divide<T: Real>(problem: &Problem, plan: &StepPlan, limits: &Limits) -> Result<Division> {
+    let rows = 0..problem.space.ny() as u32;
+    Division::new::<T>(
+        (problem, rows),
+        problem,
+        plan,
+        limits.shared_bytes_per_block,
+    )
+}
+
 impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn new(machine: M, name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
-        let limits = machine.limits()?;
-        let rows = 0..problem.space.ny() as u32;
-        let shared = limits.shared_bytes_per_block;
-        let division = Division::new::<T>((&problem, rows), &problem, &plan, shared)?;
+        let division = divide::<T>(&problem, &plan, &machine.limits()?)?;
         Self::divided(machine, name, problem, plan, division)
     }
 
@@ -141,7 +160,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             threads,
             rows,
         } = division;
-        check_room::<T>(&problem, &shape, partial, &limits)?;
+        shape::check_room::<T>(&problem, &shape, partial, &limits)?;
         let nodes = nodes(&problem.velocity);
         let start = Start::new(&problem, &plan, &shape, &nodes)?;
         let faces = faces_of(&shape, plan.scheme == Scheme::VanLeer, start.walls);
