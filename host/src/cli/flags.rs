@@ -52,12 +52,14 @@ const FLAGS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the library whose options have other names.
-const FIELDS: [(&str, &str); 5] = [
+const FIELDS: [(&str, &str); 7] = [
     ("degree", "sphere"),
     ("corrected", "no-correction"),
     ("scattering", "molecules"),
     ("velocity", "velocities"),
     ("nodes", "velocities"),
+    ("drive", "u"),
+    ("drive", "temperature-difference"),
 ];
 
 /// The refusal of a field with the option of a subcommand in the field's place, where it has one.
@@ -70,12 +72,19 @@ pub(super) fn with_options(error: Error, sub: Option<&clap::Command>) -> Error {
     else {
         return error;
     };
-    let other = FIELDS.iter().find(|(name, _)| *name == field);
-    let long = other.map_or_else(|| field.replace('_', "-"), |(_, long)| (*long).to_owned());
+    let own = field.replace('_', "-");
+    let others = FIELDS.iter().filter(|(name, _)| *name == field);
+    let mut longs: Vec<&str> = others.map(|(_, long)| *long).collect();
+    if longs.is_empty() {
+        longs.push(&own);
+    }
     let option = sub
         .into_iter()
         .flat_map(clap::Command::get_arguments)
-        .filter(|arg| arg.get_id() == field.as_str() || arg.get_long() == Some(&long))
+        .filter(|arg| {
+            let named = arg.get_long().is_some_and(|long| longs.contains(&long));
+            named || arg.get_id() == field.as_str()
+        })
         .find_map(clap::Arg::get_long);
     Error::Input {
         field: option.map_or(field, |option| format!("--{option}")),
@@ -110,6 +119,8 @@ mod tests {
             ("velocity", "relax", "velocity"),
             ("head_exponent", "longman", "--head-exponent"),
             ("space", "cavity", "space"),
+            ("drive", "couette", "--u"),
+            ("drive", "fourier", "--temperature-difference"),
             ("frequency", "couette", "frequency"),
         ] {
             let expected = format!("{shown}: 0; expected a positive number");

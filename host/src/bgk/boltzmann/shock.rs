@@ -176,7 +176,7 @@ impl ShockWave {
         let room = 1.2 * start.mott_smith_thickness;
         if self.sides.iter().any(|side| *side < room) {
             warnings.push(format!(
-                "the domain cuts the wave: {} l0 upstream and {} downstream of the jump where {room:.0} are needed on either side; use a longer domain",
+                "the domain cuts the wave: {:.1} l0 upstream and {:.1} downstream of the jump where {room:.0} are needed on either side; use a longer domain",
                 self.sides[0], self.sides[1]
             ));
         }
