@@ -91,6 +91,19 @@ fn estimates_cover_the_error_of_thick_shakhov_gas() {
     }
 }
 
+/// Thin gas moves little between plates, and roundoff is a large share of that.
+#[test]
+fn thin_gas_of_the_linearised_equation_ends() {
+    let without_collisions = 1.0 / std::f64::consts::PI.sqrt();
+    for delta in [1e-4, 1e-6, 1e-8, 1e-10] {
+        let drive = Drive::Couette(1.0);
+        let [found, estimate] = between(drive, delta, true, Model::Bgk, Precision::F64);
+        let error = (found / delta / without_collisions - 1.0).abs();
+        assert!(error < 2.0 * delta + 1e-9, "{delta}: {error}");
+        assert!(estimate < 1e-4, "{delta}: {estimate}");
+    }
+}
+
 /// Plates that mirror nearly all molecules exchange little, and the gas between them moves little.
 #[test]
 fn estimates_cover_the_error_of_plates_that_hardly_accommodate() {
@@ -150,5 +163,5 @@ fn estimates_cover_the_error_of_plates_that_hardly_accommodate() {
     let (flux, found) = solved(drive, 0.0, false);
     assert_eq!(found.status, Status::Converged);
     assert!(flux.abs() < 1e-15, "{flux}");
-    assert!(found.error_estimate < 1e-9, "{}", found.error_estimate);
+    assert!(found.error_estimate < 1e-8, "{}", found.error_estimate);
 }

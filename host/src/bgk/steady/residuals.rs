@@ -105,20 +105,27 @@ impl Plan {
         };
         let bias = BIAS * f64::EPSILON;
         let [spread, fluxes] = [own[1], (share * own[1]).max(bias * thickness)];
-        // Terms of the sums, over their range and over the flux.
-        let of = |part: f64, size: f64| if size > 1e-13 { part / size } else { 0.0 };
-        if self.linear {
-            return Roundoff {
-                change,
-                spread,
-                fluxes,
-            };
-        }
         let scale = if self.dimensions == 1 {
             self.flux_scale(swept)
         } else {
             0.0
         };
+        if self.linear {
+            // Thin gas has fields that vary less than the walls.
+            let range = self.range(y);
+            let thin = if self.is_gap() && range > 0.0 {
+                4.0 * unit * scale / range
+            } else {
+                0.0
+            };
+            return Roundoff {
+                change: change.max(thin),
+                spread,
+                fluxes,
+            };
+        }
+        // Terms of the sums, over their range and over the flux.
+        let of = |part: f64, size: f64| if size > 1e-13 { part / size } else { 0.0 };
         Roundoff {
             change: change.max(of((4.0 + MIRRORED * self.mirrored()) * unit, self.range(y))),
             spread: spread.max(of(4.0 * unit, scale)),
