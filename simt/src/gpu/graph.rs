@@ -91,6 +91,17 @@ impl Drop for Guard<'_> {
     }
 }
 
+/// Makes a graph that can run. Launches of the side stream keep its priority, where the driver knows that: CUDA 11.7 or later.
+fn instantiate(graph: sys::CUgraph) -> std::result::Result<sys::CUgraphExec, result::DriverError> {
+    const USE_NODE_PRIORITY: sys::CUgraphInstantiate_flags = sys::CUgraphInstantiate_flags(8);
+    const NONE: sys::CUgraphInstantiate_flags = sys::CUgraphInstantiate_flags(0);
+    // SAFETY: the graph came from the recording that just ended, and the caller has made the context current.
+    unsafe {
+        result::graph::instantiate(graph, USE_NODE_PRIORITY)
+            .or_else(|_| result::graph::instantiate(graph, NONE))
+    }
+}
+
 /// Destroys a recorded graph after its last use.
 fn destroy(graph: sys::CUgraph) {
     if !graph.is_null() {
@@ -145,9 +156,7 @@ impl Device {
         }
         let state = self.inner.lock();
         let executable = match &state {
-            // SAFETY: the graph came from the recording that just ended, and the context is current.
-            Ok(_) => unsafe { result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0)) }
-                .map_err(|error| driver_error(action.to_owned(), error)),
+            Ok(_) => instantiate(graph).map_err(|error| driver_error(action.to_owned(), error)),
             Err(_) => Err(Error::Driver {
                 action: action.to_owned(),
                 reason: "another thread began to record one".to_owned(),
