@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::machine::{Grid, Machine};
 
 impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
-    /// The outflow through the faces in the coming step, and the emission of walls.
-    pub(super) fn sum_faces(&mut self, mask: u32) -> Result<()> {
+    /// The outflow through the left and right faces in the coming step, and the emission of walls there.
+    pub(super) fn sum_faces_along_x(&mut self, mask: u32) -> Result<()> {
         let (shape, faces) = (self.shape, Faces { mask, ..self.faces });
         let f = &self.f[self.now];
         // A warp for each cell of the left and right faces.
@@ -62,6 +62,13 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                 },
             )?;
         }
+        Ok(())
+    }
+
+    /// The same of the bottom and top faces. Molecules that left and right walls emit leave through them too.
+    pub(super) fn sum_faces_along_y(&mut self, mask: u32) -> Result<()> {
+        let (shape, faces) = (self.shape, Faces { mask, ..self.faces });
+        let f = &self.f[self.now];
         if mask & 0b1100 != 0 {
             let sloped = faces.sloped != 0;
             let blocks = shape.nx.div_ceil(cells_both_ways(sloped));

@@ -73,6 +73,11 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
         }
     }
 
+    /// Whether kernels carry the messages: those of a link, which find no room beside the blocks of a pass that came before them.
+    pub(super) fn by_kernels(&self) -> bool {
+        self.cut.transport.link().is_some()
+    }
+
     /// How many of the next steps a graph can hold. Only messages through a link are work of the device alone.
     pub(super) fn recordable(&self, steps: u64) -> u64 {
         match (self.cut.cycle, self.cut.transport.link()) {
@@ -132,31 +137,36 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
             return Ok(());
         }
         let Ghosts { f, tables, state } = ghosts;
-        let (halo, messages) = (self.halo, &mut self.messages);
-        let (transport, neighbours) = (&*self.cut.transport, self.cut.part.neighbours);
-        let grid = |words: usize| Grid::per_item(words, THREADS);
-        let words = messages.sent_words();
+        self.pack(machine, shape, Ghosts { f, tables, state })?;
+        self.exchange(machine, shape, Ghosts { f, tables, state })
+    }
+
+    /// The launch of the copies of so many words of populations and tables.
+    fn grid(&self, words: usize) -> Grid {
+        Grid::per_item(words.div_ceil(self.halo.packet::<T>() as usize), THREADS)
+    }
+
+    /// Packs all messages, so that they fly together.
+    pub(super) fn pack(
+        &mut self,
+        machine: &M,
+        shape: FlowShape,
+        Ghosts { f, tables, state }: Ghosts<'_, M, T>,
+    ) -> Result<()> {
+        let halo = self.halo;
+        let grid = self.grid(self.messages.sent_words());
         let pack = halo_pack {
             f: &*f,
             tables: &*tables,
-            messages: messages.slot(machine)?,
+            messages: self.messages.slot(machine)?,
             shape,
             halo,
         };
-        machine.launch(grid(words), pack)?;
-        messages.exchange(machine, transport, neighbours)?;
-        let unpack = halo_unpack {
-            messages: &messages.received,
-            f,
-            tables,
-            shape,
-            halo,
-        };
-        machine.launch(grid(messages.received_words()), unpack)?;
+        machine.launch(grid, pack)?;
         let Some((rows, messages)) = &mut self.kept else {
             return Ok(());
         };
-        let words = messages.sent_words();
+        let grid = Grid::per_item(messages.sent_words(), THREADS);
         let pack = halo_pack_kept {
             state: &*state,
             messages: messages.slot(machine)?,
@@ -164,8 +174,33 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
             halo,
             rows: *rows,
         };
-        machine.launch(grid(words), pack)?;
-        messages.exchange(machine, transport, neighbours)?;
+        Ok(machine.launch(grid, pack)?)
+    }
+
+    /// Exchanges the packed messages with the neighbours, and writes theirs into the ghosts.
+    pub(super) fn exchange(
+        &mut self,
+        machine: &M,
+        shape: FlowShape,
+        Ghosts { f, tables, state }: Ghosts<'_, M, T>,
+    ) -> Result<()> {
+        let (halo, neighbours) = (self.halo, self.cut.part.neighbours);
+        let transport = &*self.cut.transport;
+        self.messages.exchange(machine, transport, neighbours)?;
+        if let Some((_, messages)) = &mut self.kept {
+            messages.exchange(machine, transport, neighbours)?;
+        }
+        let unpack = halo_unpack {
+            messages: &self.messages.received,
+            f,
+            tables,
+            shape,
+            halo,
+        };
+        machine.launch(self.grid(self.messages.received_words()), unpack)?;
+        let Some((rows, messages)) = &self.kept else {
+            return Ok(());
+        };
         let unpack = halo_unpack_kept {
             messages: &messages.received,
             state,
@@ -173,7 +208,8 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
             halo,
             rows: *rows,
         };
-        Ok(machine.launch(grid(words), unpack)?)
+        let grid = Grid::per_item(messages.received_words(), THREADS);
+        Ok(machine.launch(grid, unpack)?)
     }
 }
 

@@ -334,13 +334,19 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     /// One pass from the present buffer to the other; populations that do not move are only summed.
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
         let rows = self.rows.clone();
-        self.pass_over(&rows, still, shape)
+        self.pass_over(&rows, self.share_of(&shape), still, shape)
     }
 
     /// The pass over some rows of a plane; over all cells of a line.
-    fn pass_over(&mut self, rows: &Range<u32>, still: bool, shape: FlowShape) -> Result<()> {
+    fn pass_over(
+        &mut self,
+        rows: &Range<u32>,
+        share: Share,
+        still: bool,
+        shape: FlowShape,
+    ) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
-        let share = (self.share_of(&shape)).over(rows, &shape, size_of::<T>(), sloped);
+        let share = share.over(rows, &shape, size_of::<T>(), sloped);
         let blocks = share.blocks(&shape);
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {

@@ -117,6 +117,22 @@ impl Share {
         }
     }
 
+    /// The same in strips of about half the rows. Sums do not depend on the rows of a strip.
+    pub(super) fn with_half_strips(&self) -> Self {
+        let low = |sweep: PlaneSweep| {
+            let rows = (sweep.rows / 2).next_multiple_of(2);
+            PlaneSweep {
+                rows,
+                band: (BAND_ROWS / rows).max(1),
+                ..sweep
+            }
+        };
+        Self {
+            sweep: self.sweep.map(low),
+            ..*self
+        }
+    }
+
     /// Partial sums of a cell from the blocks of one v_x.
     pub(super) fn sums(&self, shape: &FlowShape) -> u32 {
         self.parts * shape.pass_sums()

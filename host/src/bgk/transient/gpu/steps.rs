@@ -49,30 +49,50 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         Ok(())
     }
 
-    /// The pass of a step. Rows away from the cuts need no ghosts: they are stepped while the messages fly.
-    pub(super) fn pass_with_ghosts(&mut self) -> Result<()> {
+    /// The outflow through the faces of this mask, and the pass. Rows away from the cuts need no ghosts: they are stepped while the messages fly.
+    ///
+    /// The blocks of those rows keep all multiprocessors busy for long, so a message is packed and sent before them. Packing runs beside the sums of the
+    /// bottom and top faces, which a message does not hold; kernels that carry it start before these.
+    fn faces_and_pass(&mut self, mask: u32) -> Result<()> {
         let shape = self.shape;
+        // A wall's emission is part of the message.
+        self.sum_faces_along_x(mask)?;
         let strip = self.share.sweep.map_or(0, |sweep| sweep.rows);
         let apart = (self.ends.as_ref()).and_then(|ends| ends.inner_and_edges(&shape, strip));
         let Some((inner, edges)) = apart else {
+            self.sum_faces_along_y(mask)?;
             self.refresh_ghosts()?;
             if self.share.sweep.is_some() {
                 self.fill_ghosts()?;
             }
             return self.pass(false, shape);
         };
-        self.fill_ghosts()?;
+        let packed = self.ends.as_ref().is_some_and(Ends::by_kernels);
+        if packed {
+            self.at_cuts(|ends, machine, ghosts| ends.pack(machine, shape, ghosts))?;
+        }
         let machine = self.machine.clone();
         let engine = RefCell::new(self);
         machine.fork_join(
             &mut || {
                 let mut engine = engine.borrow_mut();
-                engine.refresh_ghosts()?;
+                if !packed {
+                    engine.at_cuts(|ends, machine, ghosts| ends.pack(machine, shape, ghosts))?;
+                }
+                engine.at_cuts(|ends, machine, ghosts| ends.exchange(machine, shape, ghosts))?;
+                // Their blocks are the last of the step: lower strips make them short.
+                let share = engine.share.with_half_strips();
                 edges
                     .iter()
-                    .try_for_each(|rows| engine.pass_over(rows, false, shape))
+                    .try_for_each(|rows| engine.pass_over(rows, share, false, shape))
             },
-            &mut || engine.borrow_mut().pass_over(&inner, false, shape),
+            &mut || {
+                let mut engine = engine.borrow_mut();
+                engine.sum_faces_along_y(mask)?;
+                engine.fill_ghosts()?;
+                let share = engine.share;
+                engine.pass_over(&inner, share, false, shape)
+            },
         )
     }
 
@@ -85,9 +105,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn issue_step(&mut self, mask: u32) -> Result<()> {
         #[cfg(test)]
         self.poison_ghosts()?;
-        // A wall's emission is part of the message.
-        self.sum_faces(mask)?;
-        self.pass_with_ghosts()?;
+        self.faces_and_pass(mask)?;
         self.now = 1 - self.now;
         self.equilibrium(self.relaxing(self.plan.dt, self.chunks(), self.later_steps))
     }
