@@ -9,12 +9,28 @@
 //! 1. populations that fly the way of the message, `[jx][jy][depth][m or place and m]`, `depth_in` cells or rows deep, then the others, `depth_out` deep;
 //! 2. the tables of those `depth_in` cells, `[row][depth][place]`;
 //! 3. in a plane the factors along v_x of the molecules that come in through the left and right faces of those rows, `[face][jx][depth]`. The density that
-//!    a wall emits depends on all populations of its row, and only the owner has them.
+//!    a wall emits depends on all populations of its row, and only the owner has them;
+//! 4. padding to whole packets.
+//!
+//! In a plane a thread copies a packet of 16 bytes, which rows hold whole. Its place costs several divisions, a share of which each word then pays.
 //!
 //! Molecules at rest count as those that fly low, as in the pass.
 
 use super::layout::{FACE_WIDTH, FlowShape, row, split};
 use crate::kernel;
+use crate::math::Real;
+use crate::memory::{In, Out};
+use crate::simt::Simt;
+
+/// Bytes of a packet, which memory moves in one access.
+const PACKET_BYTES: u32 = 16;
+
+/// Most words of a packet.
+const LONGEST_PACKET: u32 = PACKET_BYTES / 4;
+
+const fn words_of_packet<T>() -> u32 {
+    PACKET_BYTES / size_of::<T>() as u32
+}
 
 /// The cuts of a rank and the depth of its ghosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,14 +95,30 @@ impl Halo {
             2 * shape.count_x * self.depth_in
         }
     }
-    /// Words of a message to the low (0) or the high (1) side.
-    pub const fn words(&self, shape: &FlowShape, way: u32) -> u32 {
+    /// Words of a message to the low (0) or the high (1) side before its face columns: in a plane whole packets.
+    const fn words_in_rows(&self, shape: &FlowShape, way: u32) -> u32 {
         let [with, others] = self.populations(shape, way);
-        with + others + self.tables(shape) + self.columns(shape)
+        with + others + self.tables(shape)
+    }
+    /// Words of a message to the low (0) or the high (1) side, with its padding.
+    pub const fn words(&self, shape: &FlowShape, way: u32) -> u32 {
+        self.written(shape, way).next_multiple_of(LONGEST_PACKET)
+    }
+    /// Words that a thread copies.
+    pub const fn packet<T>(&self) -> u32 {
+        if self.direction == 0 {
+            1
+        } else {
+            words_of_packet::<T>()
+        }
     }
     /// Whether there is a neighbour at a side.
     pub const fn has(&self, side: u32) -> bool {
         (self.sides >> side) & 1 != 0
+    }
+    /// Words of a message that are not padding.
+    const fn written(&self, shape: &FlowShape, way: u32) -> u32 {
+        self.words_in_rows(shape, way) + self.columns(shape)
     }
     /// Words of the messages to both neighbours: the low one's comes first.
     pub const fn sent(&self, shape: &FlowShape) -> [u32; 2] {
@@ -248,21 +280,69 @@ impl End<'_> {
     }
 }
 
+/// Copies a packet, the `N` words from `index` on of the messages, from a rank's cells.
+#[inline(always)]
+fn pack_packet<const N: usize, S: Simt, T: Real>(
+    t: &S,
+    (f, tables): (In<'_, T>, In<'_, T>),
+    messages: Out<'_, T>,
+    word: Word,
+    index: u32,
+) {
+    let values: [T; N] = if word.population {
+        f.get_run(t, word.at as usize)
+    } else {
+        tables.get_run(t, word.at as usize)
+    };
+    messages.set_run(t, index as usize, values);
+}
+
+/// Copies a packet to a rank's ghosts.
+#[inline(always)]
+fn unpack_packet<const N: usize, S: Simt, T: Real>(
+    t: &S,
+    messages: In<'_, T>,
+    (f, tables): (Out<'_, T>, Out<'_, T>),
+    word: Word,
+    index: u32,
+) {
+    let values: [T; N] = messages.get_run(t, index as usize);
+    if word.population {
+        f.set_run(t, word.at as usize, values);
+    } else {
+        tables.set_run(t, word.at as usize, values);
+    }
+}
+
 kernel! {
     /// Copies this rank's cells near the cuts into one message after the other.
     ///
-    /// **Thread**: a word. In a plane consecutive threads read consecutive words. On a line each word costs a sector of 32 bytes; there are few.
-    /// **No race**: a thread alone writes its word of the messages.
+    /// **Thread**: a packet of a plane, a word of a line. Consecutive threads read consecutive packets. On a line each word costs a sector of 32 bytes; there are few.
+    /// **No race**: a thread alone writes its words of the messages.
     pub fn halo_pack<T: Real>(t, f: In<T>, tables: In<T>, messages: Out<T>; shape: FlowShape, halo: Halo) for f32, f64 {
-        let index = t.global_idx() as u32;
-        if let Some((end, word)) = End::of(&shape, &halo, index, false) {
-            let word = end.word(word);
-            let value = if word.population {
-                f.get(t, word.at as usize)
+        let packet = halo.packet::<T>();
+        let index = packet * t.global_idx() as u32;
+        if let Some((end, first)) = End::of(&shape, &halo, index, false) {
+            if packet > 1 && first < halo.words_in_rows(&shape, end.way) {
+                let word = end.word(first);
+                if size_of::<T>() == 4 {
+                    pack_packet::<4, _, _>(t, (f, tables), messages, word, index);
+                } else {
+                    pack_packet::<2, _, _>(t, (f, tables), messages, word, index);
+                }
             } else {
-                tables.get(t, word.at as usize)
-            };
-            messages.set(t, index as usize, value);
+                let mut k = 0;
+                while k < packet && first + k < halo.written(&shape, end.way) {
+                    let word = end.word(first + k);
+                    let value = if word.population {
+                        f.get(t, word.at as usize)
+                    } else {
+                        tables.get(t, word.at as usize)
+                    };
+                    messages.set(t, (index + k) as usize, value);
+                    k += 1;
+                }
+            }
         }
     }
 }
@@ -270,19 +350,33 @@ kernel! {
 kernel! {
     /// Writes the neighbours' messages into the ghosts and their columns of the tables.
     ///
-    /// **Thread**: a word. **No race**: ghosts at the two ends are different cells, and each of their words comes once.
+    /// **Thread**: a packet of a plane, a word of a line. **No race**: ghosts at the two ends are different cells, and each of their words comes once.
     pub fn halo_unpack<T: Real>(t, messages: In<T>, f: Out<T>, tables: Out<T>; shape: FlowShape, halo: Halo) for f32, f64 {
-        let index = t.global_idx() as u32;
-        if let Some((end, word)) = End::of(&shape, &halo, index, true) {
-            let value = messages.get(t, index as usize);
-            let word = end.word(word);
-            if word.population {
-                f.set(t, word.at as usize, value);
+        let packet = halo.packet::<T>();
+        let index = packet * t.global_idx() as u32;
+        if let Some((end, first)) = End::of(&shape, &halo, index, true) {
+            if packet > 1 && first < halo.words_in_rows(&shape, end.way) {
+                let word = end.word(first);
+                if size_of::<T>() == 4 {
+                    unpack_packet::<4, _, _>(t, messages, (f, tables), word, index);
+                } else {
+                    unpack_packet::<2, _, _>(t, messages, (f, tables), word, index);
+                }
             } else {
-                let mut copy = 0;
-                while copy < word.copies {
-                    tables.set(t, (word.at + copy) as usize, value);
-                    copy += 1;
+                let mut k = 0;
+                while k < packet && first + k < halo.written(&shape, end.way) {
+                    let value = messages.get(t, (index + k) as usize);
+                    let word = end.word(first + k);
+                    if word.population {
+                        f.set(t, word.at as usize, value);
+                    } else {
+                        let mut copy = 0;
+                        while copy < word.copies {
+                            tables.set(t, (word.at + copy) as usize, value);
+                            copy += 1;
+                        }
+                    }
+                    k += 1;
                 }
             }
         }
