@@ -59,10 +59,8 @@ pub trait Real:
     /// 2^power, exactly, for powers whose result is a normal number.
     fn power_of_two(power: i32) -> Self;
     /// 2^self by the hardware's special function unit: relative error 2^-22, subnormal numbers are 0. In `f64`, which the unit does
-    /// not know, by exponential function and sine; the same holds for the next one.
+    /// not know, by the exponential function.
     fn hardware_exp2(self) -> Self;
-    /// Sine by the hardware's special function unit: absolute error 2^-20.5 in [-pi, pi], and |self| 2^-24 more in any case.
-    fn hardware_sin(self) -> Self;
     /// 1/self by the hardware's special function unit: off by up to 1 unit in the last place. In `f64` two steps of Newton's method follow: off by a few
     /// units, and NaN where `self` or the result is no normal number.
     fn hardware_reciprocal(self) -> Self;
@@ -83,7 +81,7 @@ macro_rules! device_or_host {
 
 macro_rules! real {
     (
-        $t:ident, $name:literal, $fma:ident, $sqrt:ident, $exp:path, $ln:path, $exp2:path, $sin:path, $reciprocal:path, $bits:ident,
+        $t:ident, $name:literal, $fma:ident, $sqrt:ident, $exp:path, $ln:path, $exp2:path, $reciprocal:path, $bits:ident,
         $fraction_bits:literal, $bias:literal
     ) => {
         impl Real for $t {
@@ -148,10 +146,6 @@ macro_rules! real {
                 $exp2(self)
             }
             #[inline(always)]
-            fn hardware_sin(self) -> Self {
-                $sin(self)
-            }
-            #[inline(always)]
             fn hardware_reciprocal(self) -> Self {
                 $reciprocal(self)
             }
@@ -166,7 +160,6 @@ real!(
     libm::expf,
     libm::logf,
     special::exp2,
-    special::sin,
     special::reciprocal,
     u32,
     23,
@@ -180,7 +173,6 @@ real!(
     libm::exp,
     libm::log,
     exp2,
-    libm::sin,
     reciprocal,
     u64,
     52,
@@ -243,7 +235,6 @@ mod special {
         };
     }
     function!(exp2, "ex2.approx.ftz.f32");
-    function!(sin, "sin.approx.ftz.f32");
     function!(reciprocal, "rcp.approx.ftz.f32");
 }
 
@@ -263,13 +254,6 @@ mod special {
     pub(super) fn reciprocal(x: f32) -> f32 {
         let flush = |x: f32| if x.is_subnormal() { 0.0 * x } else { x };
         flush(1.0 / flush(x))
-    }
-
-    /// The unit takes its argument in turns, rounded to 24 digits; its result here is a multiple of 2^-20.
-    pub(super) fn sin(x: f32) -> f32 {
-        let turns = x * (0.5 * core::f32::consts::FRAC_1_PI);
-        let exact = (f64::from(turns) * core::f64::consts::TAU).sin();
-        ((exact * f64::from(1 << 20)).round() / f64::from(1 << 20)) as f32
     }
 }
 

@@ -124,7 +124,7 @@ kernel! {
         let mut k = t.warp();
         while k < WARP {
             let state = set * WARP + k;
-            // What is before the first cell is a huge number.
+            // A cell before the first one is a huge number.
             let cell = (first + t.lane()).wrapping_sub(LANE_FRONT);
             let inside = state < shape.states && cell < shape.cells;
             let at = state as usize * shape.pitch as usize + cell as usize;
@@ -147,7 +147,7 @@ kernel! {
 }
 
 kernel! {
-    /// What [`split_products()`](super::split_products()) computes, of many states.
+    /// The sums of [`split_products()`](super::split_products()), of many states.
     ///
     /// **Thread**: eight neighbouring shells s of one state; **warp**: 32 states. As p_k p_(s-k) is symmetric, k runs to s/2. Of each eight k and eight s a
     /// thread loads eight p_k and eight more p_(s-k), for 64 multiply-adds. M^2/2 multiply-adds a state.
@@ -210,7 +210,7 @@ kernel! {
 }
 
 kernel! {
-    /// What [`split_flows()`](super::split_flows()) computes, of many states; `weights` has zeros up to a multiple of eight.
+    /// The flows of [`split_flows()`](super::split_flows()), of many states; `weights` has zeros up to a multiple of eight.
     ///
     /// **Thread**: eight neighbouring cells i of one state; **warp**: 32 states. Of each eight j and eight i a thread loads eight more shells and eight
     /// weights, the same in all lanes, for 64 multiply-adds. M^2 multiply-adds a state.

@@ -46,7 +46,7 @@ impl PairShape {
     }
 }
 
-/// What a pass over the jumps puts into the cells m and m + d.
+/// Quantity that a pass over the jumps puts into the cells m and m + d.
 pub mod quantity {
     /// The flow J into m.
     pub const FLOW: u32 = 0;
@@ -70,7 +70,7 @@ struct Walk<'a, T: Real> {
     start: u32,
 }
 
-/// What a lane carries along its d: u and v, as f64 totals of whole chunks and in the working precision.
+/// The sums u and v of a lane along its d, as f64 totals of whole chunks and in the working precision.
 #[derive(Clone, Copy)]
 pub(super) struct Carry<T> {
     total: [f64; 2],
@@ -322,7 +322,7 @@ fn sweep<S: Simt, T: Real>(
         t.sync_threads();
     }
 
-    // What belongs to cells above the present chunk, and the first chunk's sums, which lack what the segment before leaves.
+    // Sums for cells above the present chunk, and those of the first chunk, which lack the share of the segment before.
     let mut left = 0.0;
     let mut begun = 0.0;
     for chunk in first..last {
@@ -421,7 +421,7 @@ pub(super) fn strided_sum<S: Simt>(
     while k < count {
         for lane in 0..8 {
             let at = k + lane as u32;
-            // What lies beyond repeats the first word and is dropped: no branch between the loads.
+            // Rows beyond the last one repeat the first word and are dropped: no branch between the loads.
             let inside = at < count;
             let row = if inside { at } else { 0 };
             let value = values.get(t, base + (row * stride) as usize);

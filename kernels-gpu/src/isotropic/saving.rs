@@ -42,11 +42,11 @@ const fn spare_words(shape: &SavingShape) -> u32 {
     if shape.roomy != 0 { shape.cells } else { 1 }
 }
 
-/// What the agents of a cell end with, in widths of a cell. After they met an agent of cell j, with whom they have `both`, it is uniform
+/// Money of the agents of a cell after an encounter, in widths of a cell. With an agent of cell j they have `both`, and it is uniform
 /// between what they save and [`Range::high()`], but for what [`Range::width()`] cuts off.
 #[derive(Clone, Copy)]
 struct Range {
-    /// What they save, and the next larger number.
+    /// The part that they save, and the next larger number.
     own: f64,
     more: f64,
     /// 1 - lambda, and its inverse.
@@ -80,7 +80,7 @@ impl Range {
         }
     }
 
-    /// What they have together with an agent of cell j.
+    /// Their money and that of an agent of cell j.
     #[inline(always)]
     fn both(&self, j: u32) -> f64 {
         f64::from(self.cell + j + 1)
@@ -183,7 +183,7 @@ fn spread<S: Simt>(
 }
 
 kernel! {
-    /// What agents who save end with: `shares[set][k]` is the number of agents of a set of cells whom encounters bring into cell k, in a unit of time.
+    /// Cells of agents who save, after an encounter: `shares[set][k]` is the number of agents of a set of cells whom encounters bring into cell k, in a unit of time.
     ///
     /// An agent of cell i keeps lambda e_i, e_i = i + 1/2, and ends uniformly between this and lambda e_i + (1 - lambda) (e_i + e_j), the part of it
     /// for which both stay on the grid; a cell gets the share of its overlap. For one i both ends of the range rise with j. So of all

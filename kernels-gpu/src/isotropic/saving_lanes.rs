@@ -71,7 +71,7 @@ impl SweepShape {
     }
 }
 
-/// What a warp holds of a chunk of j, from the highest j on.
+/// A warp's data of a chunk of j, from the highest j on.
 struct Delivery {
     /// Agents of this lane's state.
     agents: [f64; CHUNK],
@@ -144,7 +144,7 @@ impl Source<'_> {
     }
 }
 
-/// What a thread carries along its four cells i.
+/// State of a thread on the way along its four cells i.
 struct Sweep<'a> {
     handed: Shared<'a, f64>,
     shares: Out<'a, f64>,
@@ -161,7 +161,7 @@ struct Sweep<'a> {
     beyond: [f64; WIDTH],
     /// The same over the j whose ranges are cut above the cell.
     above: [f64; WIDTH],
-    /// What comes into the cell of the step.
+    /// Agents who come into the cell of the step.
     partial: [f64; WIDTH],
     /// Sums for the cells from `first + bin` on.
     window: [f64; WIDTH],
@@ -219,11 +219,11 @@ impl Sweep<'_> {
         }
     }
 
-    /// The `Q`-th j of a chunk, which ends in cell i + bin.
+    /// The `q`-th j of a chunk, which ends in cell i + bin.
     #[inline(always)]
     #[track_caller]
-    fn meet<const Q: usize, S: Simt>(&mut self, t: &S, source: &Source<'_>, delivery: &Delivery) {
-        if (delivery.falls >> Q) & 1 != 0 {
+    fn meet<S: Simt>(&mut self, t: &S, source: &Source<'_>, delivery: &Delivery, q: usize) {
+        if (delivery.falls >> q) & 1 != 0 {
             // Cells beyond the grid get nothing.
             if self.block as i32 + self.bin < self.shape.lanes.cells as i32 {
                 self.step(t);
@@ -237,81 +237,34 @@ impl Sweep<'_> {
                 }
             }
         }
-        let inverse = source.row(t, delivery.at, Q, 0);
-        let part = source.row(t, delivery.at, Q, SAVING_WIDTH);
+        let inverse = source.row(t, delivery.at, q, 0);
+        let part = source.row(t, delivery.at, q, SAVING_WIDTH);
         for k in 0..WIDTH {
-            self.partial[k] = Real::mul_add(delivery.agents[Q], part[k], self.partial[k]);
-            self.beyond[k] = Real::mul_add(delivery.agents[Q], inverse[k], self.beyond[k]);
+            self.partial[k] = Real::mul_add(delivery.agents[q], part[k], self.partial[k]);
+            self.beyond[k] = Real::mul_add(delivery.agents[q], inverse[k], self.beyond[k]);
         }
     }
 
-    /// The `Q`-th j of a chunk, whose ranges are cut above cell i + bin, bin = j - M.
+    /// The `q`-th j of a chunk, whose ranges are cut above cell i + bin, bin = j - M.
     #[inline(always)]
     #[track_caller]
-    fn part<const Q: usize, S: Simt>(
-        &mut self,
-        t: &S,
-        source: &Source<'_>,
-        delivery: &Delivery,
-        chunk: u32,
-        last: i32,
-    ) {
-        let padding = self.shape.chunks() * SAVING_CHUNK - self.shape.lanes.cells;
-        // No j of the grid, or a step beyond the last one.
-        if chunk * SAVING_CHUNK + (Q as u32) < padding || self.bin < last {
-            return;
-        }
-        let inverse = source.row(t, delivery.at, Q, 0);
+    fn part<S: Simt>(&mut self, t: &S, source: &Source<'_>, delivery: &Delivery, q: usize) {
+        let inverse = source.row(t, delivery.at, q, 0);
         for k in 0..WIDTH {
-            self.above[k] = Real::mul_add(delivery.agents[Q], inverse[k], self.above[k]);
+            self.above[k] = Real::mul_add(delivery.agents[q], inverse[k], self.above[k]);
             self.partial[k] = self.cover(k) * (self.beyond[k] - self.above[k]);
         }
         self.step(t);
     }
-
-    /// All j of a chunk.
-    #[inline(always)]
-    #[track_caller]
-    fn meet_all<S: Simt>(&mut self, t: &S, source: &Source<'_>, delivery: &Delivery) {
-        self.meet::<0, S>(t, source, delivery);
-        self.meet::<1, S>(t, source, delivery);
-        self.meet::<2, S>(t, source, delivery);
-        self.meet::<3, S>(t, source, delivery);
-        self.meet::<4, S>(t, source, delivery);
-        self.meet::<5, S>(t, source, delivery);
-        self.meet::<6, S>(t, source, delivery);
-        self.meet::<7, S>(t, source, delivery);
-    }
-
-    /// All j of a chunk, as those whose ranges are cut.
-    #[inline(always)]
-    #[track_caller]
-    fn part_all<S: Simt>(
-        &mut self,
-        t: &S,
-        source: &Source<'_>,
-        delivery: &Delivery,
-        chunk: u32,
-        last: i32,
-    ) {
-        self.part::<0, S>(t, source, delivery, chunk, last);
-        self.part::<1, S>(t, source, delivery, chunk, last);
-        self.part::<2, S>(t, source, delivery, chunk, last);
-        self.part::<3, S>(t, source, delivery, chunk, last);
-        self.part::<4, S>(t, source, delivery, chunk, last);
-        self.part::<5, S>(t, source, delivery, chunk, last);
-        self.part::<6, S>(t, source, delivery, chunk, last);
-        self.part::<7, S>(t, source, delivery, chunk, last);
-    }
 }
 
 kernel! {
-    /// What [`saving_shares()`](super::saving_shares()) computes, of many states: `shares[part][k]` is the number of agents of a part of the cells i whom encounters
+    /// The shares of [`saving_shares()`](super::saving_shares()), of many states: `shares[part][k]` is the number of agents of a part of the cells i whom encounters
     /// bring into cell k.
     ///
     /// **Block**: 32 cells i of 32 states. **Thread**: four neighbouring i of one state. It walks through the j from the top to the bottom, with the sum of p_j / width
     /// of each i. Whenever b_j falls, the cells i + b_j + 1 are complete for these j, and get this sum besides what ended within them; then, below i, they get
-    /// what is left of the sum without ranges that are cut above them. What the four i bring is a window of four cells in registers. Its highest
+    /// what is left of the sum without ranges that are cut above them. The agents whom the four i bring are a window of four cells in registers. Its highest
     /// cell goes to the next warp, whose i are four higher and which reaches this cell four steps later; after the last warp it is
     /// written. A barrier precedes each fourth step, and what is handed on lies in two halves.
     ///
@@ -368,7 +321,9 @@ kernel! {
         for chunk in 0..shape.chunks() {
             let following = if chunk + 1 < shape.chunks() { chunk + 1 } else { 0 };
             let next = source.fetch(t, following, chunk + 1);
-            sweep.meet_all(t, &source, &delivery);
+            for q in 0..CHUNK {
+                sweep.meet(t, &source, &delivery, q);
+            }
             source.stage(t, &next);
             delivery = next;
         }
@@ -376,10 +331,16 @@ kernel! {
 
         // The last warp reaches the lowest cell that the first i of the block brings agents to.
         let last = shape.own(block) as i32 - (block + SAVING_AGENTS - 1) as i32;
+        let padding = shape.chunks() * SAVING_CHUNK - shape.lanes.cells;
         let mut chunk = 0;
         while sweep.bin >= last {
             let next = source.fetch(t, chunk + 1, shape.chunks() + chunk + 1);
-            sweep.part_all(t, &source, &delivery, chunk, last);
+            for q in 0..CHUNK {
+                // Some j are not on the grid, and the last step may not be the last of a chunk.
+                if chunk * SAVING_CHUNK + q as u32 >= padding && sweep.bin >= last {
+                    sweep.part(t, &source, &delivery, q);
+                }
+            }
             source.stage(t, &next);
             delivery = next;
             chunk += 1;

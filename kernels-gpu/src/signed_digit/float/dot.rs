@@ -1,10 +1,10 @@
 //! Exact dot products.
 
 use super::deposit::Term;
-use super::partial::Habit;
+use super::partial::{Filling, Habit};
 use super::row::{Layout, Notes, Row};
 use super::sum::run_index;
-use super::window::{WINDOW_TERMS, Window, bits_of};
+use super::window::bits_of;
 use crate::kernel;
 use crate::memory::{In, InOut, Shared};
 use crate::simt::Simt;
@@ -180,15 +180,9 @@ const PRODUCT_LEVELS: usize = 4;
 /// The sum of a thread's products so far: a window in registers, and the digits for what the window cannot take.
 struct Products {
     notes: Notes,
-    window: Window<PRODUCT_LEVELS>,
-    /// Numbers that a level of the window took since it was empty.
-    terms: u32,
+    filling: Filling<PRODUCT_LEVELS>,
     /// Terms of the digits since the last carry, in those of [`Layout::most_deposits`].
     deposits: u32,
-    /// Whether the last tile left rests behind the first levels.
-    rested: bool,
-    /// Whether it left rests behind all levels.
-    missed: bool,
 }
 
 impl Products {
@@ -196,11 +190,8 @@ impl Products {
     fn new<T: Term>() -> Self {
         Self {
             notes: Notes::new(),
-            window: Window::new(T::LEAST_PRODUCT_LEVEL),
-            terms: 0,
+            filling: Filling::new(T::LEAST_PRODUCT_LEVEL),
             deposits: 0,
-            rested: false,
-            missed: false,
         }
     }
 
@@ -208,9 +199,8 @@ impl Products {
     #[inline(always)]
     #[track_caller]
     fn flush<T: Term, const THREADS: u32, S: Simt>(&mut self, t: &S, row: Row<'_, THREADS>) {
-        self.window
+        self.filling
             .flush::<THREADS, 32, S>(t, row, T::DOT.unit, |_| {});
-        self.terms = 0;
         self.deposits += PRODUCT_LEVELS as u32 * T::REST_DEPOSITS;
     }
 
@@ -255,22 +245,12 @@ impl Products {
         }
         // A product takes two numbers of a level.
         let terms = 2 * (LOADS * RUN) as u32;
-        let full = self.terms + terms > WINDOW_TERMS;
-        let exceeded = self.window.exceeded_by(top);
-        if first || full || t.ballot(exceeded || self.rested || self.missed) != 0 {
-            let missed = t.ballot(self.missed) != 0;
-            habit.note(t.ballot(self.rested) != 0, missed);
-            (self.rested, self.missed) = (false, false);
-            if first || full || missed || t.ballot(exceeded) != 0 {
-                self.flush::<T, THREADS, S>(t, row);
-                self.carry_in_time::<T, THREADS, S>(t, row, (LOADS * RUN) as u32);
-                self.window.place(top, T::LEAST_PRODUCT_LEVEL);
-            }
-        } else {
-            habit.note(false, false);
+        if self.filling.is_over(t, top, terms, first, habit) {
+            self.flush::<T, THREADS, S>(t, row);
+            self.carry_in_time::<T, THREADS, S>(t, row, (LOADS * RUN) as u32);
+            self.filling.window.place(top, T::LEAST_PRODUCT_LEVEL);
         }
-        self.terms += terms;
-        let mut fits = !self.window.exceeded_by(top);
+        let mut fits = self.filling.take(top, terms);
         if least < T::LEAST_PRODUCT {
             k = 0;
             while k < LOADS {
@@ -296,6 +276,7 @@ impl Products {
         first: usize,
         thorough: bool,
     ) {
+        let window = &mut self.filling.window;
         let mut rests = [[[0.0; 2]; RUN]; LOADS];
         let mut signs = u32::MAX;
         let mut any = 0;
@@ -303,14 +284,14 @@ impl Products {
             for j in 0..RUN {
                 let product = products[m][j];
                 signs &= (product.to_bits() >> 32) as u32;
-                let rest = self.window.add(0, product);
-                let rest = self.window.add(1, rest);
+                let rest = window.add(0, product);
+                let rest = window.add(1, rest);
                 rests[m][j] = if T::EXACT_PRODUCTS {
                     [rest, 0.0]
                 } else {
                     let error = x[m][j].product_error(y[m][j], product);
-                    let error = self.window.add(1, error);
-                    [self.window.add(2, rest), self.window.add(2, error)]
+                    let error = window.add(1, error);
+                    [window.add(2, rest), window.add(2, error)]
                 };
                 any |= bits_of(rests[m][j][0]) | bits_of(rests[m][j][1]);
             }
@@ -319,7 +300,7 @@ impl Products {
         if thorough {
             any = self.add_on::<T, RUN, LOADS>(&mut rests, first);
         } else if any != 0 {
-            self.rested = true;
+            self.filling.rested = true;
             any = self.add_on::<T, RUN, LOADS>(&mut rests, first);
         }
         if any != 0 {
@@ -340,6 +321,7 @@ impl Products {
         rests: &mut [[[f64; 2]; RUN]; LOADS],
         first: usize,
     ) -> u32 {
+        let window = &mut self.filling.window;
         let mut any = 0;
         for m in first..first + LOADS / 2 {
             for j in 0..RUN {
@@ -347,9 +329,9 @@ impl Products {
                 for part in 0..parts {
                     let mut rest = rests[m][j][part];
                     if T::EXACT_PRODUCTS {
-                        rest = self.window.add(2, rest);
+                        rest = window.add(2, rest);
                     }
-                    rest = self.window.add(3, rest);
+                    rest = window.add(3, rest);
                     any |= bits_of(rest);
                     rests[m][j][part] = rest;
                 }
@@ -368,7 +350,7 @@ impl Products {
         rest: f64,
     ) {
         if rest != 0.0 {
-            self.missed = true;
+            self.filling.missed = true;
             row.add_double(t, T::DOT.unit, rest);
             self.deposits += T::REST_DEPOSITS;
         }

@@ -70,18 +70,81 @@ impl Habit {
     }
 }
 
+/// A window from one tile to the next.
+pub(super) struct Filling<const LEVELS: usize> {
+    pub(super) window: Window<LEVELS>,
+    /// Numbers that a level took since the window was empty.
+    terms: u32,
+    /// Whether the last tile left rests behind the first levels.
+    pub(super) rested: bool,
+    /// Whether it left rests behind all levels.
+    pub(super) missed: bool,
+}
+
+impl<const LEVELS: usize> Filling<LEVELS> {
+    /// An empty window for the smallest numbers.
+    #[inline(always)]
+    pub(super) fn new(least: u32) -> Self {
+        Self {
+            window: Window::new(least),
+            terms: 0,
+            rested: false,
+            missed: false,
+        }
+    }
+
+    /// Adds the window to the digits, as [`Window::flush()`] does.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn flush<const THREADS: u32, const BITS: u32, S: Simt>(
+        &mut self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        unit: i32,
+        note: impl FnMut(u32),
+    ) {
+        self.window.flush::<THREADS, BITS, S>(t, row, unit, note);
+        self.terms = 0;
+    }
+
+    /// Whether the window must go to the digits before a tile that is the `first` one or not, of magnitudes up to `top` and so many `terms` of a level.
+    /// All lanes of a warp must call this.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn is_over<S: Simt>(
+        &mut self,
+        t: &S,
+        top: u32,
+        terms: u32,
+        first: bool,
+        habit: &mut Habit,
+    ) -> bool {
+        let ends = first || self.terms + terms > WINDOW_TERMS;
+        let exceeded = self.window.exceeded_by(top);
+        if !ends && t.ballot(exceeded || self.rested || self.missed) == 0 {
+            habit.note(false, false);
+            return false;
+        }
+        let missed = t.ballot(self.missed) != 0;
+        habit.note(t.ballot(self.rested) != 0, missed);
+        (self.rested, self.missed) = (false, false);
+        ends || missed || t.ballot(exceeded) != 0
+    }
+
+    /// Counts a tile. Whether magnitudes up to `top` fit.
+    #[inline(always)]
+    pub(super) fn take(&mut self, top: u32, terms: u32) -> bool {
+        self.terms += terms;
+        !self.window.exceeded_by(top)
+    }
+}
+
 /// The sum of a thread so far.
 pub(super) struct Partial {
     pub(super) notes: Notes,
-    pub(super) window: Window<SUM_LEVELS>,
-    /// Numbers that the window took since it was empty.
-    terms: u32,
+    filling: Filling<SUM_LEVELS>,
     /// Terms of the digits since the last carry, in those of [`Layout::most_deposits`](super::Layout::most_deposits).
     deposits: u32,
-    /// Whether the last tile left rests behind the first levels.
-    rested: bool,
-    /// Whether it left rests behind all levels.
-    missed: bool,
 }
 
 impl Partial {
@@ -89,11 +152,8 @@ impl Partial {
     pub(super) fn new<T: Term>() -> Self {
         Self {
             notes: Notes::new(),
-            window: Window::new(T::LEAST_LEVEL),
-            terms: 0,
+            filling: Filling::new(T::LEAST_LEVEL),
             deposits: 0,
-            rested: false,
-            missed: false,
         }
     }
 
@@ -108,13 +168,12 @@ impl Partial {
         let notes = &mut self.notes;
         let note = |exponent| notes.note_exponent(exponent);
         if T::SUM.digit_bits == 32 {
-            self.window
+            self.filling
                 .flush::<THREADS, 32, S>(t, row, T::SUM.unit, note);
         } else {
-            self.window
+            self.filling
                 .flush::<THREADS, 16, S>(t, row, T::SUM.unit, note);
         }
-        self.terms = 0;
         self.deposits += SUM_LEVELS as u32 * T::INTEGER_DEPOSITS;
     }
 
@@ -147,21 +206,11 @@ impl Partial {
         habit: &mut Habit,
     ) -> bool {
         let top = T::upper_word(top);
-        let full = self.terms + T::TILE > WINDOW_TERMS;
-        let exceeded = self.window.exceeded_by(top);
-        if full || t.ballot(exceeded || self.rested || self.missed) != 0 {
-            let missed = t.ballot(self.missed) != 0;
-            habit.note(t.ballot(self.rested) != 0, missed);
-            (self.rested, self.missed) = (false, false);
-            if full || missed || t.ballot(exceeded) != 0 {
-                self.flush::<T, THREADS, S>(t, row);
-                self.window.place(top, T::LEAST_LEVEL);
-            }
-        } else {
-            habit.note(false, false);
+        if self.filling.is_over(t, top, T::TILE, false, habit) {
+            self.flush::<T, THREADS, S>(t, row);
+            self.filling.window.place(top, T::LEAST_LEVEL);
         }
-        self.terms += T::TILE;
-        t.ballot(self.window.exceeded_by(top)) == 0
+        t.ballot(!self.filling.take(top, T::TILE)) == 0
     }
 
     /// Adds two runs to the window, and what is too small for it to the digits.
@@ -194,17 +243,17 @@ impl Partial {
         };
         for m in 0..2 {
             for j in 0..RUN {
-                let (rest, bits) = self.window.add_eagerly::<T>(value(runs[m][j]));
+                let (rest, bits) = self.filling.window.add_eagerly::<T>(value(runs[m][j]));
                 rests[m][j] = rest;
                 any |= bits;
             }
         }
         if any != 0 {
-            self.rested = true;
+            self.filling.rested = true;
             any = 0;
             for m in 0..2 {
                 for j in 0..RUN {
-                    rests[m][j] = self.window.add_on::<T>(rests[m][j]);
+                    rests[m][j] = self.filling.window.add_on::<T>(rests[m][j]);
                     any |= bits_of(rests[m][j]);
                 }
             }
@@ -228,7 +277,7 @@ impl Partial {
         rest: f64,
     ) {
         if rest != 0.0 {
-            self.missed = true;
+            self.filling.missed = true;
             let signs = self.notes.signs;
             T::narrow(rest).deposit::<false, THREADS, S>(t, row, &mut self.notes);
             self.notes.signs = signs;
