@@ -3,7 +3,7 @@
 use super::{TILE_PITCH, row_sum};
 use crate::kernel;
 use crate::math::{Real, quotient};
-use crate::memory::{In, Out};
+use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
 
 /// Rows of zeros before the first cell of a set.
@@ -17,6 +17,12 @@ pub const LAY_THREADS: u32 = 256;
 
 /// Neighbouring cells or shells of a thread.
 pub const LANE_CELLS: u32 = 8;
+
+/// Warps of a block that share the sums of neighbouring cells or shells.
+pub const LANE_WARPS: u32 = 4;
+
+/// Words of the shared array with the sums of each warp.
+pub(super) const LANE_SUMS: u32 = LANE_WARPS * LANE_CELLS * WARP;
 
 const WIDTH: usize = LANE_CELLS as usize;
 
@@ -51,7 +57,7 @@ impl LaneShape {
         self.states.div_ceil(WARP)
     }
 
-    /// Groups of neighbouring cells, one a warp.
+    /// Groups of neighbouring cells, one a block.
     #[inline(always)]
     pub const fn groups(&self) -> u32 {
         self.cells.div_ceil(LANE_CELLS)
@@ -82,6 +88,30 @@ fn agents<S: Simt>(t: &S, counts: In<'_, f64>, shape: &LaneShape, set: u32) -> f
         sum += counts.get(t, at + t.lane() as usize);
     }
     sum
+}
+
+/// Sums over the warps of a block, in the first warp.
+#[inline(always)]
+#[track_caller]
+pub(super) fn sum_of_warps<S: Simt>(
+    t: &S,
+    values: [f64; WIDTH],
+    sums: Shared<'_, f64>,
+) -> [f64; WIDTH] {
+    let place = |warp: u32, r: usize| (warp * LANE_CELLS + r as u32) * WARP + t.lane();
+    for r in 0..WIDTH {
+        sums.set(t, place(t.warp(), r), values[r]);
+    }
+    t.sync_threads();
+    let mut all = [0.0; WIDTH];
+    if t.warp() == 0 {
+        for r in 0..WIDTH {
+            for warp in 0..LANE_WARPS {
+                all[r] += sums.get(t, place(warp, r));
+            }
+        }
+    }
+    all
 }
 
 /// Writes the flows of neighbouring cells of this lane's state: what they gain, less what all agents take from them.
@@ -149,30 +179,32 @@ kernel! {
 kernel! {
     /// The sums of [`split_products()`](super::split_products()), of many states.
     ///
-    /// **Thread**: eight neighbouring shells s of one state; **warp**: 32 states. As p_k p_(s-k) is symmetric, k runs to s/2. Of each eight k and eight s a
-    /// thread loads eight p_k and eight more p_(s-k), for 64 multiply-adds. M^2/2 multiply-adds a state.
-    pub fn split_products_of_lanes(t, lanes: In<f64>, norms: In<f64>, shared_out: Out<f64>; shape: LaneShape) {
+    /// **Thread**: eight neighbouring shells s of one state; **warp**: 32 states; **block**: its four warps share the k. As p_k p_(s-k) is symmetric, k runs to
+    /// s/2. Of each eight k and eight s a thread loads eight p_k and eight more p_(s-k), for 64 multiply-adds. M^2/2 multiply-adds a state.
+    pub fn split_products_of_lanes(t, lanes: In<f64>, norms: In<f64>, shared_out: Out<f64>; shape: LaneShape)
+    shared { room: [f64; LANE_SUMS] } {
         let groups = shape.shells() / LANE_CELLS;
-        let item = quotient(t.global_idx() as u32, WARP);
-        let set = quotient(item, groups);
-        if set >= shape.sets() {
-            return;
-        }
-        let first = (item - set * groups) * LANE_CELLS;
+        let set = quotient(t.block_idx(), groups);
+        let first = (t.block_idx() - set * groups) * LANE_CELLS;
         let p = |cell: u32| lanes.get(t, shape.place(t, set, cell));
         let middle = first / 2;
         // The first k whose partner is on the grid.
         let lowest = if first < shape.cells { 0 } else { first - (shape.cells - 1) };
         let blocks = if lowest < middle { (middle - lowest).div_ceil(LANE_CELLS) } else { 0 };
+        let share = blocks.div_ceil(LANE_WARPS);
+        let from = (share * t.warp()).min(blocks);
+        let to = (from + share).min(blocks);
         // Up to seven cells lower: there, or at the partner, are zeros.
-        let mut k = middle.wrapping_sub(blocks * LANE_CELLS);
+        let mut k = middle.wrapping_sub((blocks - from) * LANE_CELLS);
         let mut sums = [0.0; WIDTH];
         // Partners first - k - 7 to first - k + 7.
         let mut partners = [0.0; 2 * WIDTH - 1];
-        for x in 0..WIDTH - 1 {
-            partners[x] = p((first + 1 + x as u32).wrapping_sub(k));
+        if from < to {
+            for x in 0..WIDTH - 1 {
+                partners[x] = p((first + 1 + x as u32).wrapping_sub(k));
+            }
         }
-        for _ in 0..blocks {
+        for _ in from..to {
             let mut own = [0.0; WIDTH];
             for x in (0..WIDTH - 1).rev() {
                 partners[WIDTH + x] = partners[x];
@@ -187,6 +219,10 @@ kernel! {
                 }
             }
             k = k.wrapping_add(LANE_CELLS);
+        }
+        let sums = sum_of_warps(t, sums, room);
+        if t.warp() > 0 {
+            return;
         }
         let mut near = [0.0; WIDTH];
         for x in 0..WIDTH {
@@ -212,30 +248,31 @@ kernel! {
 kernel! {
     /// The flows of [`split_flows()`](super::split_flows()), of many states; `weights` has zeros up to a multiple of eight.
     ///
-    /// **Thread**: eight neighbouring cells i of one state; **warp**: 32 states. Of each eight j and eight i a thread loads eight more shells and eight
+    /// **Thread**: eight neighbouring cells i of one state; **warp**: 32 states; **block**: its four warps share the j. Of each eight j and eight i a thread loads eight more shells and eight
     /// weights, the same in all lanes, for 64 multiply-adds. M^2 multiply-adds a state.
     pub fn split_flows_of_lanes(
         t, lanes: In<f64>, counts: In<f64>, shared_in: In<f64>, weights: In<f64>, flux: Out<f64>; shape: LaneShape,
-    ) {
+    )
+    shared { room: [f64; LANE_SUMS] } {
         let groups = shape.groups();
-        let item = quotient(t.global_idx() as u32, WARP);
-        let set = quotient(item, groups);
-        if set >= shape.sets() {
-            return;
-        }
-        let first = (item - set * groups) * LANE_CELLS;
+        let set = quotient(t.block_idx(), groups);
+        let first = (t.block_idx() - set * groups) * LANE_CELLS;
         let shell = |s: u32| {
             let at = (set * shape.shells() + s) as usize * WARP as usize;
             shared_in.get(t, at + t.lane() as usize)
         };
+        let share = groups.div_ceil(LANE_WARPS) * LANE_CELLS;
+        let mut j = share * t.warp();
+        let end = (j + share).min(shape.cells);
         let mut sums = [0.0; WIDTH];
         // Shells first + j to first + j + 14.
         let mut shells = [0.0; 2 * WIDTH - 1];
-        for x in 0..WIDTH - 1 {
-            shells[WIDTH + x] = shell(first + x as u32);
+        if j < end {
+            for x in 0..WIDTH - 1 {
+                shells[WIDTH + x] = shell(first + j + x as u32);
+            }
         }
-        let mut j = 0;
-        while j < shape.cells {
+        while j < end {
             let mut own = [0.0; WIDTH];
             for x in 0..WIDTH - 1 {
                 shells[x] = shells[WIDTH + x];
@@ -255,9 +292,12 @@ kernel! {
             }
             j += LANE_CELLS;
         }
-        for r in 0..WIDTH {
-            sums[r] *= weights.get(t, first as usize + r);
+        let mut sums = sum_of_warps(t, sums, room);
+        if t.warp() == 0 {
+            for r in 0..WIDTH {
+                sums[r] *= weights.get(t, first as usize + r);
+            }
+            publish_flows(t, &shape, (set, first), sums, lanes, counts, flux);
         }
-        publish_flows(t, &shape, (set, first), sums, lanes, counts, flux);
     }
 }

@@ -4,7 +4,7 @@
 //! in cell i + b_j, b_j = ceil(h_j) - 1, and all agents share one order of the j and of the cells that they end in. Where the range is cut below it begins
 //! at i + j + 1 - M: cell i - m then has the agents of j < M - m.
 
-use super::economies::{LANE_CELLS, LaneShape, publish_flows};
+use super::economies::{LANE_CELLS, LANE_SUMS, LANE_WARPS, LaneShape, publish_flows, sum_of_warps};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, Out, Shared};
@@ -350,19 +350,17 @@ kernel! {
 
 kernel! {
     /// Adds up the parts of [`saving_sweeps()`]: the change of the number of agents of each cell, of each state. A thread has eight neighbouring cells of a
-    /// state, a warp 32 states. 8 bytes read for each part and cell.
+    /// state, a warp 32 states; the four warps of a block share the parts. 8 bytes read for each part and cell.
     pub fn collect_sweeps(
         t, lanes: In<f64>, counts: In<f64>, shares: In<f64>, flux: Out<f64>; shape: SweepShape,
-    ) {
+    )
+    shared { room: [f64; LANE_SUMS] } {
         let groups = shape.lanes.groups();
-        let item = quotient(t.global_idx() as u32, WARP);
-        let set = quotient(item, groups);
-        if set >= shape.lanes.sets() {
-            return;
-        }
-        let first = (item - set * groups) * LANE_CELLS;
+        let set = quotient(t.block_idx(), groups);
+        let first = (t.block_idx() - set * groups) * LANE_CELLS;
         let mut gains = [0.0; LANE_CELLS as usize];
-        for part in 0..shape.parts() {
+        let mut part = t.warp();
+        while part < shape.parts() {
             let block = part * SAVING_AGENTS;
             let place = shape.place(t, set, part);
             // The cells that the part has written.
@@ -375,7 +373,11 @@ kernel! {
                     gains[r as usize] += shares.get(t, place + cell as usize * WARP as usize);
                 }
             }
+            part += LANE_WARPS;
         }
-        publish_flows(t, &shape.lanes, (set, first), gains, lanes, counts, flux);
+        let gains = sum_of_warps(t, gains, room);
+        if t.warp() == 0 {
+            publish_flows(t, &shape.lanes, (set, first), gains, lanes, counts, flux);
+        }
     }
 }

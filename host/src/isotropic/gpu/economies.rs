@@ -7,7 +7,7 @@ use rarefy_kernels::isotropic::{
 use rarefy_kernels::{Real, WARP};
 use rayon::prelude::*;
 
-use super::forms::{ITEM_THREADS, Work, per_warp};
+use super::forms::{Work, per_warp};
 use crate::error::Result;
 use crate::isotropic::Weights;
 use crate::isotropic::cpu::splitting_weights;
@@ -62,6 +62,14 @@ impl<M: Machine> Lanes<M> {
 
 fn lane_shape(cells: usize, states: usize, pitch: usize) -> LaneShape {
     LaneShape::new(cells as u32, pitch as u32, states as u32)
+}
+
+/// The blocks of a launch that share the sums of so many groups of neighbouring cells or shells of all sets.
+const fn of_lanes(groups: u32) -> Grid {
+    Grid {
+        blocks: groups,
+        threads: kernels::LANE_WARPS * WARP,
+    }
 }
 
 /// Numbers of all states along the lanes.
@@ -130,7 +138,7 @@ impl<M: Machine> Splitting<M> {
             lanes.lay(work)?;
             let shape = lanes.shape;
             machine.launch(
-                per_warp(shape.sets() * shape.shells() / kernels::LANE_CELLS),
+                of_lanes(shape.sets() * shape.shells() / kernels::LANE_CELLS),
                 kernels::split_products_of_lanes {
                     lanes: &lanes.lanes,
                     norms: &self.norms,
@@ -139,7 +147,7 @@ impl<M: Machine> Splitting<M> {
                 },
             )?;
             return Ok(machine.launch(
-                per_warp(shape.sets() * shape.groups()),
+                of_lanes(shape.sets() * shape.groups()),
                 kernels::split_flows_of_lanes {
                     lanes: &lanes.lanes,
                     counts: &lanes.counts,
@@ -311,10 +319,7 @@ impl<M: Machine> Sweeps<M> {
             },
         )?;
         Ok(work.machine.launch(
-            Grid::per_item(
-                (shape.lanes.sets() * shape.lanes.groups() * WARP) as usize,
-                ITEM_THREADS,
-            ),
+            of_lanes(shape.lanes.sets() * shape.lanes.groups()),
             kernels::collect_sweeps {
                 lanes,
                 counts,
