@@ -23,7 +23,7 @@ pub enum Error {
         needed: u64,
         /// Bytes there are.
         available: u64,
-        /// What would make it fit.
+        /// The remedy.
         remedy: String,
     },
     /// No GPU can be used; the text names the search.
@@ -32,7 +32,7 @@ pub enum Error {
     /// The CUDA driver refused a call.
     #[error("CUDA driver: {action}: {reason}")]
     Driver {
-        /// What was being done.
+        /// The action that failed.
         action: String,
         /// The driver's own words.
         reason: String,
@@ -40,7 +40,7 @@ pub enum Error {
     /// NCCL cannot be used, or refused a call.
     #[error("NCCL: {action}: {reason}")]
     Nccl {
-        /// What was being done.
+        /// The action that failed.
         action: String,
         /// NCCL's own words, or the reason why there is none.
         reason: String,

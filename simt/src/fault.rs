@@ -8,7 +8,7 @@ use std::panic::Location;
 #[error("{}", self.line())]
 #[non_exhaustive]
 pub struct Fault {
-    /// What went wrong.
+    /// The kind of the fault.
     pub kind: FaultKind,
     /// Entry point of the kernel; empty where no kernel ran.
     pub kernel: &'static str,
@@ -26,20 +26,20 @@ pub struct Fault {
     pub other: Option<OtherThread>,
 }
 
-/// What went wrong in a kernel.
+/// The kind of a kernel's fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// An access past the end of a view.
     OutOfBounds {
-        /// What the thread did.
+        /// The access of the thread.
         access: Access,
         /// Elements in the view.
         len: usize,
     },
     /// One access to several elements that begins where such an access cannot: not at a multiple of its own size.
     Misaligned {
-        /// What the thread did.
+        /// The access of the thread.
         access: Access,
         /// Elements of the access.
         count: usize,
@@ -48,35 +48,35 @@ pub enum FaultKind {
     Unwritten,
     /// Two threads touch one element, nothing orders them, at least one writes, and not both are atomic.
     Race {
-        /// What the thread did.
+        /// The access of the thread.
         access: Access,
-        /// What the other thread had done.
+        /// The earlier access of the other thread.
         other: Access,
     },
     /// An access to an element of shared memory that an asynchronous copy is to write, which the other thread, perhaps the same one,
     /// has started and not yet waited for.
     CopyUnderWay {
-        /// What the thread did.
+        /// The access of the thread.
         access: Access,
     },
     /// The other thread, perhaps the same one, changed an element of global memory after this thread had started to copy it and before it had
     /// waited for the copy.
     CopySource {
-        /// What the other thread did.
+        /// The access of the other thread.
         access: Access,
     },
     /// The thread leaves the kernel with a copy that it has not waited for, so that no thread can use the copied data.
     CopyAbandoned,
     /// A block barrier that the other thread does not reach.
     Barrier {
-        /// What the other thread does instead.
+        /// The activity of the other thread instead.
         instead: Activity,
     },
     /// A warp barrier, ballot or shuffle in which another lane of the warp does not take part.
     WarpOperation {
-        /// What the thread waits in.
+        /// The operation in which the thread waits.
         operation: Activity,
-        /// What the other lane does instead.
+        /// The activity of the other lane instead.
         instead: Activity,
     },
     /// A shuffle from a lane that does not exist or takes no part.
@@ -101,7 +101,7 @@ pub enum FaultKind {
     UnwrittenCopy,
 }
 
-/// What a thread does with an element of memory.
+/// The access of a thread to an element of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Access {
@@ -113,7 +113,7 @@ pub enum Access {
     Atomic,
 }
 
-/// What a thread is doing while others wait for it.
+/// The activity of a thread while others wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Activity {

@@ -40,7 +40,7 @@ pub trait DeviceMemory {
     fn region<T: Element>(buffer: &Self::Buffer<T>) -> Region<T>;
 }
 
-/// What a machine does with the arguments of a launch, in the order of declaration.
+/// The treatment of a launch's arguments by a machine, in the order of declaration.
 pub trait Arguments {
     /// A view: the address and the length of memory.
     fn region(&mut self, address: u64, len: u64);

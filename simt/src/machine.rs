@@ -1,4 +1,4 @@
-//! What the host asks of a machine that runs kernels: memory, copies and launches.
+//! The services of a machine that runs kernels: memory, copies and launches.
 //!
 //! `gpu::Device` and `emulator::Emulator` are the two machines. Code that launches kernels is generic over [`Machine`], so it runs on both.
 //! Work that is passed to a machine may fail with the caller's own error, made of this crate's [`Error`] by `From`.
@@ -55,7 +55,7 @@ impl Grid {
     }
 }
 
-/// What a machine offers, for planning before anything is allocated.
+/// The resources of a machine, for planning before anything is allocated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Shared memory that one block may use, opt-in included.
@@ -68,7 +68,7 @@ pub struct Limits {
     pub free_bytes: u64,
 }
 
-/// What a launch needs to fill a machine.
+/// The properties by which a launch fills a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Multiprocessors {
     /// Multiprocessors.
@@ -83,7 +83,7 @@ pub struct Multiprocessors {
 ///
 /// A machine may be shared between threads, and its memory handed from one to another.
 pub trait Machine: DeviceMemory + Send + Sync {
-    /// What the machine offers now.
+    /// The present resources of the machine.
     ///
     /// # Errors
     /// A machine that does not answer.

@@ -34,7 +34,7 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// What messages call it.
+    /// Its name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Device => "GPU memory",
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(of("unlimited", "4194304"), Some((4 << 20, 1 << 20)));
         assert_eq!(of("1572864", "unlimited"), Some((1536 << 10, 512 << 10)));
         assert_eq!(of("1572864", "4194304"), Some((1536 << 10, 512 << 10)));
-        // What is used beyond a limit leaves nothing.
+        // Use beyond a limit leaves nothing.
         assert_eq!(of("unlimited", "1024"), Some((1024, 0)));
         assert_eq!(process_limit("", ""), None);
     }

@@ -15,12 +15,12 @@ unsafe extern "C" {
     fn rarefy_shared_memory() -> *mut u8;
 }
 
-/// What memory moves in one access of 16 bytes.
+/// Words that memory moves in one access of 16 bytes.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Aligned16<T>(T);
 
-/// What memory moves in one access of 8 bytes.
+/// Words that memory moves in one access of 8 bytes.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Aligned8<T>(T);

@@ -34,7 +34,7 @@ pub mod summary {
 /// Smallest ratio of two pivots of the 5 x 5 system at which it still counts as regular.
 pub const PIVOT_RATIO: f64 = 1e-10;
 
-/// What the correction subtracts per unit of its weight: `delta . phi(xi)`,
+/// The term that the correction subtracts per unit of its weight: `delta . phi(xi)`,
 /// phi = (1, c_x, c_y, c_z, (c^2 - 3) / sqrt 6), c = (xi - u) / sqrt theta.
 #[derive(Clone, Copy)]
 pub(super) struct Basis {
@@ -406,7 +406,7 @@ impl<T: Real> Cells<'_, T> {
         weighted_moments(shape, pair, u, share)
     }
 
-    /// What the integral that is corrected with `delta` still fails to conserve.
+    /// The moments that the integral corrected with `delta` still fails to conserve.
     #[inline(always)]
     #[track_caller]
     pub(super) fn residuals<S: Simt>(
@@ -459,7 +459,7 @@ impl<T: Real> Cells<'_, T> {
                 sums[5 + k] += weight * phi[k].abs();
             }
             sums[10] += value.abs();
-            // What leaves the cell per unit of time and of its content.
+            // Loss of the cell per unit of time and of its content.
             let lost_gain = if gain_share > 0.0 && d > 1.0 {
                 gain * (d - 1.0)
             } else {

@@ -268,7 +268,7 @@ pub const fn list_of(shape: &DirectShape, mx: u32, my: u32, mz: u32, rho: u32) -
     (4 * x + 2 * y + z) * shape.radii + ((rho - class) >> step)
 }
 
-/// What the lanes of a warp have in common while they sum over n for one displacement (m_y, m_z).
+/// The values that the lanes of a warp share while they sum over n for one displacement (m_y, m_z).
 #[derive(Clone, Copy)]
 struct Walk {
     my: u32,

@@ -154,7 +154,7 @@ const fn half_width(s: u32, n: u32) -> u32 {
     if s < mirror { s } else { mirror }
 }
 
-/// What one of the 8 images in x and y of a task says of (s_x, s_y).
+/// The contribution of one of the 8 images in x and y of a task to (s_x, s_y).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
     /// w_1 and w_2 of the box: of the task, or of its second box; negative where the task has none.
@@ -536,7 +536,7 @@ const fn last_step(steps: [u32; WINDOW as usize]) -> u32 {
     last
 }
 
-/// What a lane holds of the sums of a tile: of 16 columns and 8 rows at a time, as [`Simt::multiply_tiles`] spreads them.
+/// The share of a lane in the sums of a tile: 16 columns and 8 rows at a time, as [`Simt::multiply_tiles`] spreads them.
 type Sums<T> = [[[T; 4]; 2]; 4];
 
 /// The entries of a block of [`speed_spectrum()`], on their way through shared memory.
@@ -754,7 +754,7 @@ impl Target {
     }
 }
 
-/// What is added without carry to the column of an entry in shared memory: the four rows that the lanes of half a warp (in f32) or a quarter read together lie in different banks,
+/// The bits added without carry to the column of an entry in shared memory: the four rows that the lanes of half a warp (in f32) or a quarter read together lie in different banks,
 /// 32 bytes apart.
 #[inline(always)]
 const fn swizzle<T>(entry: u32) -> u32 {
@@ -939,7 +939,7 @@ kernel! {
     }
 }
 
-/// What a block of [`gather_xy()`] reads.
+/// The input of a block of [`gather_xy()`].
 struct GatherXy<'a, T: Real> {
     z_sums: In<'a, T>,
     places: In<'a, u32>,

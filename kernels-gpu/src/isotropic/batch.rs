@@ -45,7 +45,7 @@ pub const fn batch_bytes(size: u32) -> u32 {
     (LOWER + UPPER + COEFFICIENTS) * size + (RISES + FALLS) * 8
 }
 
-/// What the threads of a block share.
+/// The data that the threads of a block share.
 struct Room<'a, T: Real> {
     /// f of cell m and the sum above it, by rows m of a ring.
     lower: Shared<'a, T>,
@@ -53,7 +53,7 @@ struct Room<'a, T: Real> {
     upper: Shared<'a, T>,
     /// Of the rows that each group is in: of this chunk and of the next.
     coefficients: Shared<'a, T>,
-    /// What each group adds to the cells m, by the time of the row.
+    /// The terms that each group adds to the cells m, by the time of the row.
     rises: Shared<'a, f64>,
     /// And to the cells m + d that it is through with: of this chunk and of the one before.
     falls: Shared<'a, f64>,
@@ -67,7 +67,7 @@ impl<T: Real> Clone for Room<'_, T> {
 }
 impl<T: Real> Copy for Room<'_, T> {}
 
-/// What a thread brings from global memory for a chunk.
+/// The data that a thread brings from global memory for a chunk.
 struct Delivery<T> {
     lower: [T; 2],
     upper: [T; 2],
@@ -156,7 +156,7 @@ impl<T: Real> Porter<'_, T> {
         room.coefficients.set_run(t, at, values);
     }
 
-    /// What the groups left in the chunk before this one, for a cell of the rows and one of the cells above. The last group has only now
+    /// The sums that the groups left in the chunk before this one, for a cell of the rows and one of the cells above. The last group has only now
     /// been through the rows that the first one was in `LAG` rows ago.
     #[inline(always)]
     #[track_caller]
@@ -185,7 +185,7 @@ impl<T: Real> Porter<'_, T> {
     #[inline(always)]
     #[track_caller]
     fn write<S: Simt>(&self, t: &S, chunk: u32, [rise, fall]: [f64; 2]) {
-        // What is before the first row is a huge number.
+        // A row before the first has a huge number.
         let cell = (chunk * CHUNK + self.cell).wrapping_sub(CHUNK);
         let m = cell.wrapping_sub(LAG);
         if self.live && m < self.rows {
@@ -209,7 +209,7 @@ fn sum_of_groups(x: [[f64; 2]; GROUPS as usize]) -> [f64; 2] {
     sums
 }
 
-/// What a thread carries along its values of d.
+/// The state that a thread carries along its values of d.
 struct Walker<T> {
     group: u32,
     state: u32,
@@ -218,7 +218,7 @@ struct Walker<T> {
     carry: [Carry<T>; WIDTH],
     /// f and the sum above it, of the cells m + d: the one of the k-th d in row r at (k + r) % WIDTH.
     upper: [[T; 2]; WIDTH],
-    /// What these cells have got so far.
+    /// The sums of these cells so far.
     fall: [f64; WIDTH],
 }
 
@@ -325,7 +325,7 @@ impl<T: Real> Walker<T> {
 }
 
 kernel! {
-    /// What [`pair_flows()`](super::pair_flows()) computes, of many states.
+    /// The results of [`pair_flows()`](super::pair_flows()) for many states.
     ///
     /// **Block**: a tile of 32 values of d, and [`BATCH_STATES`] states. Of the `order` blocks the first have the longest tiles, and the rest the shortest
     /// first: where two blocks share a multiprocessor, a long one meets a short one. **Thread**: one state and four neighbouring

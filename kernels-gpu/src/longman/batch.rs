@@ -112,7 +112,7 @@ fn stage<T: Real, S: Simt>(t: &S, from: In<'_, Quad<T>>, to: Shared<'_, Quad<T>>
     }
 }
 
-/// What a thread finds of its integral.
+/// The result of a thread for its integral.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome<T> {
     /// The integral.

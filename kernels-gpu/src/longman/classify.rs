@@ -1,4 +1,4 @@
-//! What areas and errors say of an integral: the tests that the kernels and the driver of the CPU share.
+//! The classification of an integral by its areas and errors: the tests that the kernels and the driver of the CPU share.
 
 use super::status::Status;
 use crate::math::Real;
@@ -91,7 +91,7 @@ pub fn tolerance<T: Real>(absolute: T, relative: T, value: T) -> T {
     absolute.max(relative * value.abs())
 }
 
-/// What becomes of a value with this error.
+/// The outcome of a value with this error.
 #[inline(always)]
 pub fn status<T: Real>(value: T, error: T, tolerance: T) -> Status {
     let finite = value.abs() < T::ONE / T::ZERO;

@@ -124,8 +124,8 @@ impl<T: Real> Head<T> {
             .max(single * single);
         // From 7.5 to 16 are four pairs and more.
         let continued = number(16.0) * seven * fall * fall * fall;
-        // What falls no faster than a power is that of a step, which misses up to 1.02 of the largest, or a kink, up to 0.28. Below what falls faster
-        // one may be hidden that is as large.
+        // A spectrum that falls no faster than a power is that of a step, which misses up to 1.02 of the largest, or a kink, up to 0.28. Below one that falls faster
+        // another may hide that is as large.
         let least = if fall > number(0.2) {
             number(1.5) * five.max(seven)
         } else if A::SMOOTH {
@@ -141,7 +141,7 @@ impl<T: Real> Head<T> {
         Self {
             value,
             magnitude,
-            // What lies below the least node is of the size of its term.
+            // The part below the least node is of the size of its term.
             error: missed + cut * number(10.0),
         }
     }

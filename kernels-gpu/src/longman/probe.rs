@@ -1,4 +1,4 @@
-//! What an outcome takes into account besides sums: the roundoff of the amplitude, and whether it vanishes far out.
+//! The evidence of an outcome besides sums: the roundoff of the amplitude, and whether it vanishes far out.
 
 use super::amplitude::Amplitude;
 use super::batch::{BatchRule, CANDIDATES, HEAD_SUMS, PANEL_NODES, ROW_QUADS, Table};
@@ -44,7 +44,7 @@ impl<T: Real> FarOut<T> {
             } else {
                 T::ZERO
             };
-            // What a ratio near 1 is compared with has roundoff.
+            // The bound of a ratio near 1 has roundoff.
             let bound = (self.ratio * T::from_f64(1.0001)).min(T::from_f64(0.999));
             self.falls = self.falls && ratio <= bound;
             self.ratio = ratio;
@@ -64,7 +64,7 @@ impl<T: Real> FarOut<T> {
     }
 }
 
-/// What [`probe`] has seen.
+/// The findings of [`probe`].
 #[derive(Clone, Copy)]
 pub(super) struct Probed<T> {
     /// Error of the sum that the amplitude's own roundoff makes.

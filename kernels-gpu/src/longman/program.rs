@@ -41,7 +41,7 @@ pub struct ProgramShape {
     pub result: u32,
 }
 
-/// What an instruction does. Operations from [`Operation::FIRST_SPECIAL`] on exist on the host only.
+/// The operation of an instruction. Operations from [`Operation::FIRST_SPECIAL`] on exist on the host only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[allow(missing_docs, reason = "the names say it")]

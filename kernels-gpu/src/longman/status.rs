@@ -1,6 +1,6 @@
-//! What is said of an integral besides its value: stable numbers that kernels write and the host names.
+//! The status of an integral besides its value: stable numbers that kernels write and the host names.
 
-/// What became of an integral. Written to files as [`Status::name`].
+/// The outcome of an integral. Written to files as [`Status::name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Status {
@@ -16,7 +16,7 @@ pub enum Status {
     InvalidArgument = 4,
 }
 
-/// What summed the areas of an integral. Written to files as [`Accelerator::name`].
+/// The method that summed the areas of an integral. Written to files as [`Accelerator::name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Accelerator {
@@ -46,7 +46,7 @@ macro_rules! named {
                 self as u32
             }
 
-            /// What a kernel meant by a number.
+            /// The meaning of a kernel's number.
             pub const fn from_code(code: u32) -> Option<Self> {
                 $(if code == Self::$variant as u32 {
                     return Some(Self::$variant);

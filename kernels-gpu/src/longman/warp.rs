@@ -143,7 +143,7 @@ fn linear_sum<I: Integrand<T>, T: Real, S: Simt>(
 
 /// Area 0 and the sum of eq. (9), in the first lane of an integral; `keep` receives each difference of V_0.
 ///
-/// What lanes compute from beyond the last area, or from the next integral, never reaches the first lane: Delta^r V_0 depends on V_0 .. V_r only.
+/// Values that lanes compute from beyond the last area, or from the next integral, never reaches the first lane: Delta^r V_0 depends on V_0 .. V_r only.
 #[inline(always)]
 #[track_caller]
 fn sum_differences<I: Integrand<T>, T: Real, S: Simt>(
@@ -188,7 +188,7 @@ fn sum_differences<I: Integrand<T>, T: Real, S: Simt>(
 }
 
 kernel! {
-    /// What [`difference_table()`](super::difference_table()) computes, faster: the difference columns are the same to the bit. Without them the
+    /// The results of [`difference_table()`](super::difference_table()), faster: the difference columns are the same to the bit. Without them the
     /// tail is their linear form, `sum of (-1)^k c_k V_k`: one product an area and the sum over the lanes, which contains the head.
     ///
     /// Lanes that share an integral have neighbouring areas of it. Of many integrals each thread has one; of few ones, and for columns, a quarter of a warp, a half

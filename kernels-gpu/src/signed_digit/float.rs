@@ -59,7 +59,7 @@ pub use rows::*;
 pub use short::*;
 pub use sum::*;
 
-/// What the words of a result behind its digits count.
+/// The counts in the words of a result behind its digits.
 pub mod flag {
     /// Threads that met a NaN, or in a dot product infinity times zero.
     pub const NAN: u32 = 0;

@@ -118,7 +118,7 @@ kernel! {
                 }
                 quad += 8 * step;
             }
-            // What is left, at once as well.
+            // The rest, at once as well.
             if quad < quads {
                 let mut loaded = [Quad([0i32; 4]); 8];
                 let mut i = 0;
@@ -263,7 +263,7 @@ kernel! {
             let below = if lane > 0 { lane - 1 } else { WARP - 1 };
             let len = width + EXTRA_LIMBS;
             let out = number as usize * len as usize;
-            // What each pass hands from one 32 limbs to the next.
+            // The carries of each pass from one 32 limbs to the next.
             let mut handed = [0i64; 3];
             let mut leading = 0i32;
             let mut base = 0;

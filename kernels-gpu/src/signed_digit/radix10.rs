@@ -18,7 +18,7 @@ pub const DIGIT_THREADS: u32 = 128;
 /// Threads of the one block of [`sum_one_by_one()`].
 pub const CHAIN_THREADS: u32 = 1024;
 
-/// What a sum of two digits hands to the next position.
+/// The carry of a sum of two digits to the next position.
 #[inline(always)]
 pub const fn transfer(sum: i32) -> i32 {
     (sum >= THRESHOLD) as i32 - (sum <= -THRESHOLD) as i32

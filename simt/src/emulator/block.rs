@@ -11,7 +11,7 @@ use crate::fault::{Activity, Fault, FaultKind};
 use crate::machine::Grid;
 use crate::simt::WARP;
 
-/// What a thread is doing.
+/// The activity of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Runnable,
@@ -24,7 +24,7 @@ pub(super) struct Slot {
     pub(super) state: Cell<State>,
     /// Where it stopped.
     pub(super) location: Cell<&'static Location<'static>>,
-    /// What it passes in an exchange, and then what it receives.
+    /// The word that it passes in an exchange, and then the one that it receives.
     pub(super) word: Cell<u32>,
     pub(super) source: Cell<u32>,
     /// Its copies under way.
@@ -83,7 +83,7 @@ struct SharedArray {
     element: usize,
 }
 
-/// What the threads of the running block share.
+/// The state that the threads of the running block share.
 pub(super) struct Block<'a> {
     pub(super) entry: &'static str,
     pub(super) grid: Grid,

@@ -121,7 +121,7 @@ pub(super) const fn thread_of(stamp: u64) -> u32 {
     (stamp >> THREAD_SHIFT) as u32 & 1023
 }
 
-/// What the thread of a stamp did.
+/// The access of the thread of a stamp.
 pub(super) const fn access_of(stamp: u64) -> Access {
     match stamp & KIND {
         READ => Access::Read,
@@ -154,7 +154,7 @@ impl Now {
     }
 }
 
-/// What happened to one element: two stamps of the last group of accesses and one of the group before.
+/// The history of one element: two stamps of the last group of accesses and one of the group before.
 #[derive(Clone, Copy)]
 pub(super) struct Record {
     last: [u64; 2],
@@ -331,7 +331,7 @@ mod tests {
         ]
     }
 
-    /// What a copy does with the element.
+    /// The access of a copy to the element.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum End {
         /// The element is of global memory and copied from.

@@ -119,7 +119,7 @@ impl Emulator {
         self.order
     }
 
-    /// What the threads of the last launch did, up to its fault if it had one.
+    /// The counts of the last launch, up to its fault if it had one.
     pub fn last_launch(&self) -> Statistics {
         *locked(&self.last)
     }

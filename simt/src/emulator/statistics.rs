@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::book::{ATOMIC, READ, WRITE};
 
-/// What the threads of one launch did, all together.
+/// The counts of one launch over all its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Statistics {

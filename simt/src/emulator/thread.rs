@@ -25,7 +25,7 @@ pub struct Thread<'a> {
     copies: Cell<bool>,
 }
 
-/// What a copy writes.
+/// The target of a copy.
 #[derive(Clone, Copy)]
 enum Source<T> {
     /// The elements of a region from one on.
@@ -95,7 +95,7 @@ impl<'a> Thread<'a> {
         slot.word.get()
     }
 
-    /// What the book of global or shared memory needs to know of the present.
+    /// The present, as the book of global or shared memory records it.
     #[inline(always)]
     fn now(&self, shared: bool) -> Now {
         let (block, phase) = self.block.starts();

@@ -41,7 +41,7 @@ impl Aside {
         }
     }
 
-    /// What is launched here from now on comes after the work of `main` so far.
+    /// Later launches here come after the work of `main` so far.
     ///
     /// # Safety
     /// Both streams are alive, and their context is current.
@@ -50,7 +50,7 @@ impl Aside {
         unsafe { self.tie(main, self.forked, self.stream) }
     }
 
-    /// What is launched on `main` from now on comes after the work here so far.
+    /// Later launches on `main` come after the work here so far.
     ///
     /// # Safety
     /// Both streams are alive, and their context is current.

@@ -26,7 +26,7 @@ const DEVICE_VARIABLE: &str = "RAREFY_DEVICE";
 /// Bytes of a kernel's widest access: indices of whole accesses count from the beginning of an array.
 const WIDEST: u64 = 16;
 
-/// What does not change about a device.
+/// The constant properties of a device.
 #[derive(Clone, Debug)]
 pub(super) struct Properties {
     pub(super) ordinal: u32,
@@ -123,7 +123,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// What the clones of a [`Device`] share.
+/// The state that clones of a [`Device`] share.
 pub(super) struct Inner {
     device: sys::CUdevice,
     pub(super) context: sys::CUcontext,
@@ -143,7 +143,7 @@ unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
 
-/// What changes while a device works.
+/// The state that changes while a device works.
 pub(super) struct State {
     pub(super) loader: Loader,
     /// Live allocations by their address: what a launch may use and what a graph must keep.
@@ -214,7 +214,7 @@ impl State {
         self.beside == Some(thread::current().id())
     }
 
-    /// What to call the work whose failure a later call reports.
+    /// The name of the work whose failure a later call reports.
     pub(super) fn waiting_text(&self) -> String {
         match self.last_entry {
             Some(entry) => format!("waiting for the device (kernel launched last: `{entry}`)"),
@@ -312,7 +312,7 @@ impl Drop for Inner {
 /// Memory on a device. When the last buffer or graph that uses it is gone, it is freed, or given back to its owner.
 pub(super) struct Allocation {
     pub(super) address: u64,
-    /// What there is to free; `None` if another library owns the memory.
+    /// The bytes to free; `None` if another library owns the memory.
     pub(super) owned: Option<usize>,
     pub(super) inner: Arc<Inner>,
 }

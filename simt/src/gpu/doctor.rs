@@ -74,7 +74,7 @@ pub struct DoctorReport {
     pub ptx: PtxReport,
     /// The computer itself.
     pub host: HostReport,
-    /// What to do about each thing that is missing, a line each.
+    /// Remedies of all that is missing, a line each.
     pub advice: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ pub struct DeviceReport {
     pub reaches: Vec<u32>,
     /// The PTX that it takes for each wing.
     pub variants: Vec<VariantReport>,
-    /// What was tried to see that it works.
+    /// The checks that were tried.
     pub self_test: Vec<Check>,
     /// Why it cannot be used.
     pub problem: Option<String>,
@@ -149,7 +149,7 @@ pub struct VariantReport {
     pub capability: String,
     /// Whether the driver compiles and loads it.
     pub loads: bool,
-    /// What the driver objects to.
+    /// The objection of the driver.
     pub problem: Option<String>,
 }
 
@@ -157,7 +157,7 @@ pub struct VariantReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Check {
-    /// What.
+    /// The check in words.
     pub what: String,
     /// Whether it worked.
     pub ok: bool,

@@ -118,7 +118,7 @@ const FUNCTIONS: [&str; 41] = [
 /// The rest of them: what cleans up.
 const CLEANING: [&str; 3] = ["cuGraphExecDestroy", "cuGraphDestroy", "cuMemFreeHost"];
 
-/// What looking for the driver came to.
+/// The outcome of the search for the driver.
 #[derive(Debug)]
 pub(super) struct Probe {
     /// Names of the library in the order of the search.
@@ -167,7 +167,7 @@ impl Probe {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// The fault and its remedy.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     pub(super) what: String,
@@ -342,7 +342,7 @@ fn examine(
 
 const NO_DEVICE: c_uint = 100;
 
-/// What an error code of a driver means before any device is open.
+/// The meaning of a driver's error code before any device is open.
 fn code_problem(name: &str, call: &str, code: c_uint) -> Problem {
     match code {
         34 => Problem::new(

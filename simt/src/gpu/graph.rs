@@ -74,7 +74,7 @@ impl Guard<'_> {
         for (address, bytes) in std::mem::take(&mut state.deferred) {
             self.inner.free(&mut state, address, bytes);
         }
-        // What a recording kept may be the last owner, whose destructor takes the lock.
+        // A buffer that a recording kept may be the last owner, whose destructor takes the lock.
         drop(state);
         code.result().during("ending the recording of a graph")?;
         Ok((graph, kept))

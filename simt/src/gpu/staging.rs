@@ -64,7 +64,7 @@ impl Piece {
     }
 }
 
-/// What a thread needs to know of the device.
+/// The device as a thread needs it.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     pub(super) context: sys::CUcontext,

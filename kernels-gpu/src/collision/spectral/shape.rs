@@ -1,4 +1,4 @@
-//! What the kernels need to know of the grid, its padded array and the directions; complex numbers in shared memory.
+//! The kernels' description of the grid, its padded array and the directions; complex numbers in shared memory.
 
 use super::dft::Complex;
 use crate::math::Real;

@@ -209,7 +209,7 @@ impl<const THREADS: u32> Row<'_, THREADS> {
     }
 }
 
-/// What a thread notes of its terms beside their digits.
+/// The notes of a thread on its terms beside their digits.
 #[derive(Clone, Copy)]
 pub(super) struct Notes {
     /// All ones as long as every term has its sign bit set.
