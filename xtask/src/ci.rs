@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -191,6 +191,33 @@ pub(crate) fn forget_packages() -> Result<()> {
         // Registries have the name of their host in front; the one in the target folder, which has no host, begins thus.
         if entry.file_name().to_string_lossy().starts_with('-') {
             let path = entry.path();
+            forget_compiled(&path)?;
+            fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets cargo compile the crates below a folder anew: it takes a version of a registry for unchanged, whatever its sources.
+fn forget_compiled(sources: &Path) -> Result<()> {
+    let debug = target_dir().join("debug");
+    let sources = sources.to_string_lossy();
+    let files = |folder: &str| fs::read_dir(debug.join(folder)).into_iter().flatten();
+    let mut hashes = Vec::new();
+    for entry in files("deps") {
+        let path = entry?.path();
+        let is_list = path.extension().is_some_and(|extension| extension == "d");
+        if is_list && fs::read_to_string(&path).is_ok_and(|list| list.contains(&*sources)) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            hashes.extend(name.rsplit_once('-').map(|(_, hash)| hash.to_owned()));
+        }
+    }
+    for entry in files(".fingerprint") {
+        let path = entry?.path();
+        if hashes
+            .iter()
+            .any(|hash| path.to_string_lossy().ends_with(hash))
+        {
             fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
         }
     }
