@@ -77,7 +77,7 @@ fn each_row_has_the_bits_of_its_sum() {
     }
 }
 
-/// Rows whose numbers fit the windows, leave rests, outgrow them, or cancel: by eight lanes and by a thread.
+/// Rows whose numbers fit the windows, leave rests, outgrow them, or cancel: by one lane to 32, and in pieces.
 #[test]
 fn windows_lose_no_bit() {
     let two = |power: i32| 2f64.powi(power);
@@ -260,12 +260,16 @@ fn check_long<M: Machine>(machine: &M) {
     let x: Vec<f64> = (0..9).flat_map(terms).collect();
     let buffer = machine.upload(&x).unwrap();
     let mut sums = machine.allocate::<f64>(9).unwrap();
+    let left = machine.zeros::<u32>(1).unwrap();
     let grid = Grid::one_block(kernels::ROW_THREADS);
     let launch = kernels::row_sums_f64 {
         x: &buffer,
         sums: &mut sums,
+        count: &left,
+        left: &left,
         length: length as u64,
         single: 0,
+        all: 1,
     };
     machine.launch(grid, launch).unwrap();
     let mut found = vec![0.0; 9];

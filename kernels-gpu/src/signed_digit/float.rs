@@ -25,7 +25,7 @@
 //!
 //! Numbers of similar size do without digits: sums of them go through registers, which `window` describes, where the machine's additions of `f64` are fast. A thread's
 //! partial sum is a window, with digits for what the window cannot take: numbers that are too large for it, and rests of numbers that are too small. The window goes to
-//! the digits after 128 numbers. The sum of a short row is rounded from its window.
+//! the digits after 128 numbers. The sum of a row is rounded from the windows of its lanes.
 //!
 //! The lane that a thread reads and writes in the row of any digit is its own, so that accesses of a warp never conflict
 //! in a bank, whatever the digits are. Infinities and NaN are counted aside.
@@ -38,7 +38,7 @@
 //! | `partial` | the sum of a thread: a window and its digits |
 //! | `sum`, `dot` | the kernels |
 //! | `rows`, `release` | sums of many rows, each rounded on the device; its carries and rounding |
-//! | `short` | sums of short rows |
+//! | `window_rows` | sums of many rows by windows alone |
 //! | `plain` | an ordinary sum in floating point, for comparison |
 
 mod deposit;
@@ -48,16 +48,16 @@ mod plain;
 mod release;
 mod row;
 mod rows;
-mod short;
 mod sum;
 mod window;
+mod window_rows;
 
 pub use dot::*;
 pub use plain::*;
 pub use row::{Layout, ROW_LANES, ROW_THREADS};
 pub use rows::*;
-pub use short::*;
 pub use sum::*;
+pub use window_rows::*;
 
 /// The counts in the words of a result behind its digits.
 pub mod flag {

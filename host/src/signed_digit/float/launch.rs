@@ -25,9 +25,7 @@ pub trait Launch: Element {
     const SUM: Shape;
     const DOT: Shape;
     const ROW: Shape;
-    const SHORT: Shape;
-    /// Elements of a row at most for [`short_row_sums`](Self::short_row_sums).
-    const SHORT_LENGTH: usize;
+    const WINDOW_ROW: Shape;
 
     fn sum<M: Machine>(
         machine: &M,
@@ -45,21 +43,23 @@ pub trait Launch: Element {
         result: &mut M::Buffer<u64>,
     ) -> Result<()>;
 
-    /// Sums each row and rounds it.
+    /// Sums each row and rounds it, or those that are left.
     fn row_sums<M: Machine>(
         machine: &M,
         grid: Grid,
         x: &M::Buffer<Self>,
         sums: &mut M::Buffer<f64>,
+        left: &RowsLeft<M>,
         rounding: RowRounding,
     ) -> Result<()>;
 
-    /// The same for rows of at most [`SHORT_LENGTH`](Self::SHORT_LENGTH) elements.
-    fn short_row_sums<M: Machine>(
+    /// The same, without the rows that windows do not take.
+    fn window_row_sums<M: Machine>(
         machine: &M,
         grid: Grid,
         x: &M::Buffer<Self>,
         sums: &mut M::Buffer<f64>,
+        left: &mut RowsLeft<M>,
         rounding: RowRounding,
     ) -> Result<()>;
 
@@ -90,6 +90,26 @@ pub struct RowRounding {
     pub single: u32,
 }
 
+/// The rows that windows left to the digits, or all.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct RowsLeft<M: Machine> {
+    count: M::Buffer<u32>,
+    rows: M::Buffer<u32>,
+    all: bool,
+}
+
+impl<M: Machine> RowsLeft<M> {
+    /// None of so many, or all.
+    pub(super) fn new(machine: &M, rows: usize, all: bool) -> Result<Self> {
+        Ok(Self {
+            count: machine.zeros(1)?,
+            rows: machine.allocate(if all { 1 } else { rows })?,
+            all,
+        })
+    }
+}
+
 /// Rows of a length in parts of `part` elements.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
@@ -107,15 +127,14 @@ fn windows<M: Machine>(machine: &M) -> u32 {
 
 macro_rules! launch {
     (
-        $t:ty: $sum:ident, $magnitudes:ident, $dot:ident, $row_sums:ident, $short_row_sums:ident, $row_parts:ident, $round_rows:ident,
-        $short_length:expr, $sum_shape:expr, $dot_shape:expr, $row_shape:expr, $short_shape:expr
+        $t:ty: $sum:ident, $magnitudes:ident, $dot:ident, $row_sums:ident, $window_row_sums:ident, $row_parts:ident, $round_rows:ident,
+        $sum_shape:expr, $dot_shape:expr, $row_shape:expr, $window_row_shape:expr
     ) => {
         impl Launch for $t {
             const SUM: Shape = $sum_shape;
             const DOT: Shape = $dot_shape;
             const ROW: Shape = $row_shape;
-            const SHORT: Shape = $short_shape;
-            const SHORT_LENGTH: usize = $short_length as usize;
+            const WINDOW_ROW: Shape = $window_row_shape;
 
             fn sum<M: Machine>(
                 machine: &M,
@@ -168,6 +187,7 @@ macro_rules! launch {
                 grid: Grid,
                 x: &M::Buffer<Self>,
                 sums: &mut M::Buffer<f64>,
+                left: &RowsLeft<M>,
                 RowRounding { length, single }: RowRounding,
             ) -> Result<()> {
                 Ok(machine.launch(
@@ -175,24 +195,30 @@ macro_rules! launch {
                     kernels::$row_sums {
                         x,
                         sums,
+                        count: &left.count,
+                        left: &left.rows,
                         length,
                         single,
+                        all: u32::from(left.all),
                     },
                 )?)
             }
 
-            fn short_row_sums<M: Machine>(
+            fn window_row_sums<M: Machine>(
                 machine: &M,
                 grid: Grid,
                 x: &M::Buffer<Self>,
                 sums: &mut M::Buffer<f64>,
+                left: &mut RowsLeft<M>,
                 RowRounding { length, single }: RowRounding,
             ) -> Result<()> {
                 Ok(machine.launch(
                     grid,
-                    kernels::$short_row_sums {
+                    kernels::$window_row_sums {
                         x,
                         sums,
+                        count: &mut left.count,
+                        left: &mut left.rows,
                         length,
                         single,
                     },
@@ -244,8 +270,7 @@ macro_rules! launch {
     };
 }
 launch! {
-    f64: exact_sum_f64, exact_magnitude_sum_f64, exact_dot_f64, row_sums_f64, short_row_sums_f64, row_parts_f64, round_rows_f64,
-    kernels::SHORT_F64,
+    f64: exact_sum_f64, exact_magnitude_sum_f64, exact_dot_f64, row_sums_f64, window_row_sums_f64, row_parts_f64, round_rows_f64,
     Shape {
         layout: kernels::SUM_F64,
         threads: kernels::SUM_THREADS_F64,
@@ -270,14 +295,13 @@ launch! {
     Shape {
         layout: kernels::ROW_F64,
         threads: kernels::ROW_THREADS,
-        tile: 1,
-        shared_bytes: digit_bytes(kernels::ROW_F64, kernels::ROW_THREADS) + short_bytes::<f64>(kernels::SHORT_F64),
-        most_blocks: 8,
+        tile: kernels::WINDOW_ROWS_F64 as usize / 4,
+        shared_bytes: size_of::<f64>() * kernels::WINDOW_ROWS_F64 as usize,
+        most_blocks: 6,
     }
 }
 launch! {
-    f32: exact_sum_f32, exact_magnitude_sum_f32, exact_dot_f32, row_sums_f32, short_row_sums_f32, row_parts_f32, round_rows_f32,
-    kernels::SHORT_F32,
+    f32: exact_sum_f32, exact_magnitude_sum_f32, exact_dot_f32, row_sums_f32, window_row_sums_f32, row_parts_f32, round_rows_f32,
     Shape {
         layout: kernels::SUM_F32,
         threads: kernels::SUM_THREADS_F32,
@@ -302,20 +326,15 @@ launch! {
     Shape {
         layout: kernels::ROW_F32,
         threads: kernels::ROW_THREADS,
-        tile: 1,
-        shared_bytes: digit_bytes(kernels::ROW_F32, kernels::ROW_THREADS) + short_bytes::<f32>(kernels::SHORT_F32),
-        most_blocks: 8,
+        tile: kernels::WINDOW_ROWS_F32 as usize / 4,
+        shared_bytes: size_of::<f32>() * kernels::WINDOW_ROWS_F32 as usize,
+        most_blocks: 6,
     }
 }
 
 /// Digits of a block, in this many columns.
 const fn digit_bytes(layout: Layout, columns: u32) -> usize {
     8 * layout.digits as usize * columns as usize
-}
-
-/// Shared memory for the short rows of a block, one a thread.
-const fn short_bytes<T>(length: u32) -> usize {
-    size_of::<T>() * length as usize * kernels::ROW_THREADS as usize
 }
 
 impl Shape {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::accumulator::ExactAccumulator;
 use super::engine::{ExactEngine, Operation, Place};
 use super::format::Float;
-use super::launch::{RowParts, RowRounding, Shape};
+use super::launch::{RowParts, RowRounding, RowsLeft, Shape};
 use super::reference;
 use crate::compute::{Precision, on_each, shares};
 use crate::error::{Error, Result};
@@ -16,6 +16,8 @@ use crate::memory_plan::{bytes_of, check_host};
 const LEAST_PART: usize = 1024;
 /// Elements of a part at most: a kernel counts its runs in 32 bits.
 const MOST_PART: usize = 1 << 30;
+/// Elements of a row at most for windows: level 0 holds the sum of so many.
+const MOST_WINDOWED: usize = 1 << 14;
 /// Elements that a task of the CPU takes at least.
 const TASK: usize = 1 << 14;
 /// Threads of a warp.
@@ -74,19 +76,22 @@ pub fn machine_row_sums<M: Machine, T: Float>(
         length: length as u64,
         single,
     };
-    if length <= T::SHORT_LENGTH && multiprocessors.fast_doubles {
-        let rows_of_a_warp = WARP * (T::SHORT_LENGTH / length);
-        let grid = grid(T::SHORT, rows.div_ceil(rows_of_a_warp));
-        return T::short_row_sums(machine, grid, x, sums, rounding);
-    }
     let shape = T::ROW;
-    let grid = |rows: usize| grid(shape, rows.div_ceil(WARP_ROWS));
+    let by_digits = |rows: usize| grid(shape, rows.div_ceil(WARP_ROWS));
     let resident = shape.resident(multiprocessors) as usize;
     let parts = (resident * WARPS * WARP_ROWS / rows)
         .min(length / LEAST_PART)
         .max(length.div_ceil(MOST_PART));
     if parts <= 1 {
-        return T::row_sums(machine, grid(rows), x, sums, rounding);
+        let windows =
+            multiprocessors.fast_doubles && length <= MOST_WINDOWED && u32::try_from(rows).is_ok();
+        let mut left = RowsLeft::new(machine, rows, !windows)?;
+        if windows {
+            let warps = elements.div_ceil(T::WINDOW_ROW.tile).min(rows);
+            let grid = grid(T::WINDOW_ROW, warps);
+            T::window_row_sums(machine, grid, x, sums, &mut left, rounding)?;
+        }
+        return T::row_sums(machine, by_digits(rows), x, sums, &left, rounding);
     }
     // Parts of whole lines of memory.
     let part = length.div_ceil(parts).next_multiple_of(128);
@@ -99,8 +104,8 @@ pub fn machine_row_sums<M: Machine, T: Float>(
         part: part as u64,
     };
     let mut digits = machine.zeros::<u64>(rows * shape.words())?;
-    T::row_parts(machine, grid(rows * parts), x, &mut digits, cut)?;
-    T::round_rows(machine, grid(rows), &digits, sums, single)
+    T::row_parts(machine, by_digits(rows * parts), x, &mut digits, cut)?;
+    T::round_rows(machine, by_digits(rows), &digits, sums, single)
 }
 
 /// Refuses elements that do not fill the shape.
@@ -184,9 +189,9 @@ impl ExactEngine {
         x: &[T],
         length: usize,
     ) -> Result<Vec<U>> {
-        // A sum takes the room of one or two elements.
-        let piece = self.piece::<M, T>(machine, 1, x.len() + 2 * (x.len() / length))?;
-        let at_once = piece / (length + 2);
+        // A sum and a number in a list of rows take the room of two or three elements.
+        let piece = self.piece::<M, T>(machine, 1, x.len() + 3 * (x.len() / length))?;
+        let at_once = piece / (length + 3);
         if at_once == 0 {
             let by_pieces = |row| Ok(self.on_machine(machine, row, Operation::Sum)?.round());
             return x.chunks(length).map(by_pieces).collect();

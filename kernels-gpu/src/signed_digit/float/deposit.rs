@@ -77,6 +77,11 @@ pub(super) trait Term: Element {
     fn product_error(self, other: Self, product: f64) -> f64;
     /// The upper word without its sign.
     fn magnitude_word(self) -> u32;
+    /// The larger of that word and another.
+    #[inline(always)]
+    fn larger_magnitude(self, word: u32) -> u32 {
+        self.magnitude_word().max(word)
+    }
     /// That word of the same magnitude, or of one less than twice as large, in `f64`; that of an infinity for what is not finite.
     fn upper_word(magnitude: u32) -> u32;
     /// A word with the sign in its first bit.
@@ -307,6 +312,11 @@ impl Term for f32 {
     #[inline(always)]
     fn magnitude_word(self) -> u32 {
         self.to_bits() & (u32::MAX >> 1)
+    }
+    /// One instruction; a NaN counts as 0.
+    #[inline(always)]
+    fn larger_magnitude(self, word: u32) -> u32 {
+        self.abs().max(f32::from_bits(word)).to_bits()
     }
     #[inline(always)]
     fn upper_word(magnitude: u32) -> u32 {

@@ -47,6 +47,12 @@ impl Habit {
         direct
     }
 
+    /// Tiles to come that go to the digits alone; counts them all.
+    #[inline(always)]
+    pub(super) fn take_all_direct(&mut self) -> u32 {
+        core::mem::take(&mut self.direct)
+    }
+
     /// Whether the next tile of the window goes through all levels; counts it.
     #[inline(always)]
     pub(super) fn take_thorough(&mut self) -> bool {

@@ -34,18 +34,19 @@ pub const ROW_F64: Layout = f64::ROW;
 pub const ROW_F32: Layout = f32::ROW;
 
 kernel! {
-    /// sums[r] = sum of x[r length + i] over i < length, rounded to `f32` where `single` is not 0, else to `f64`.
-    pub fn row_sums_f64(t, x: In<f64>, sums: Out<f64>; length: u64, single: u32)
+    /// sums[r] = sum of x[r length + i] over i < length, rounded to `f32` where `single` is not 0, else to `f64`: of `all` rows, or of the first
+    /// `count` that `left` names.
+    pub fn row_sums_f64(t, x: In<f64>, sums: Out<f64>, count: In<u32>, left: In<u32>; length: u64, single: u32, all: u32)
     shared { digits: [i64; ROW_F64.digits * ROW_THREADS] } {
-        row_sums::<f64, 2, 8, _>(t, x, sums, length as usize, single, digits);
+        row_sums::<f64, 2, 8, _>(t, x, sums, (count, left), length as usize, single, all != 0, digits);
     }
 }
 
 kernel! {
     /// The same for `f32`.
-    pub fn row_sums_f32(t, x: In<f32>, sums: Out<f64>; length: u64, single: u32)
+    pub fn row_sums_f32(t, x: In<f32>, sums: Out<f64>, count: In<u32>, left: In<u32>; length: u64, single: u32, all: u32)
     shared { digits: [i64; ROW_F32.digits * ROW_THREADS] } {
-        row_sums::<f32, 4, 4, _>(t, x, sums, length as usize, single, digits);
+        row_sums::<f32, 4, 4, _>(t, x, sums, (count, left), length as usize, single, all != 0, digits);
     }
 }
 
@@ -83,18 +84,18 @@ kernel! {
 
 /// The position of a thread among the lanes of its row.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+struct Place {
     /// Lane of the row.
-    pub(super) lane: u32,
+    lane: u32,
     /// First column of the row's lanes.
     first: u32,
     /// Row of the warp.
-    pub(super) row: usize,
+    row: usize,
 }
 
 impl Place {
     #[inline(always)]
-    pub(super) fn new<S: Simt>(t: &S) -> Self {
+    fn new<S: Simt>(t: &S) -> Self {
         let lane = t.thread_idx() % ROW_LANES;
         Self {
             lane,
@@ -302,32 +303,50 @@ fn merge<T: Term, S: Simt>(
 }
 
 #[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
 fn row_sums<T: Term, const RUN: usize, const LOADS: usize, S: Simt>(
     t: &S,
     x: In<'_, T>,
     sums: Out<'_, f64>,
+    (count, left): (In<'_, u32>, In<'_, u32>),
     length: usize,
     single: u32,
+    all: bool,
     digits: Shared<'_, i64>,
 ) {
+    let mut rows = sums.len();
+    let mut listed = false;
+    if !all {
+        let count = count.get(t, 0) as usize;
+        // Most rows take as long as all of them.
+        listed = 4 * count < 3 * rows;
+        if listed {
+            rows = count;
+        }
+    }
+    if rows == 0 {
+        return;
+    }
+    let row_of = |k: usize| if listed { left.get(t, k) as usize } else { k };
     let row = Row::<ROW_THREADS> {
         digits,
         column: t.thread_idx(),
     };
     row.clear(t, &T::ROW);
     let place = Place::new(t);
-    let stretch = |r: usize| {
-        let (first, end) = if r < sums.len() {
+    let stretch = |k: usize| {
+        let (first, end) = if k < rows {
+            let r = row_of(k);
             (r * length, (r + 1) * length)
         } else {
             (0, 0)
         };
         Stretch::new::<RUN>(first, end, place.lane)
     };
-    each_stretch::<T, RUN, LOADS, S>(t, x, row, (sums.len(), length), stretch, |r, notes| {
+    each_stretch::<T, RUN, LOADS, S>(t, x, row, (rows, length), stretch, |k, notes| {
         end_row::<T, S>(t, row, place, &notes, single != 0, |sum| {
-            if r < sums.len() {
-                sums.set(t, r, sum);
+            if k < rows {
+                sums.set(t, row_of(k), sum);
             }
         });
     });
@@ -336,7 +355,7 @@ fn row_sums<T: Term, const RUN: usize, const LOADS: usize, S: Simt>(
 /// Rounds the sum of a row that the lanes' digits hold, has the first lane `store` it, and sets the digits to 0. All lanes of a warp must call this.
 #[inline(always)]
 #[track_caller]
-pub(super) fn end_row<T: Term, S: Simt>(
+fn end_row<T: Term, S: Simt>(
     t: &S,
     row: Row<'_, ROW_THREADS>,
     place: Place,

@@ -13,7 +13,6 @@
 //! | x at level 0 | 2^(k_0 - 9) |
 //! | x at another level: half of the last bit above | 2^(k_j - 9) |
 //! | s_j, a sum of 128 of them | 2^(k_j - 2), so that the last bit of L_j remains u_j |
-//! | s_j, added up over eight lanes with the same k_j | 2^(k_j + 1): 53 bits |
 //!
 //! A rest behind the last level is for the digits to take.
 
@@ -67,6 +66,12 @@ impl<const LEVELS: usize> Window<LEVELS> {
         let least = least + SPACING * (LEVELS as u32 - 1);
         let exponent = exponent.max(least).min(2044);
         self.anchor = exponent << FRACTION | 1 << (FRACTION - 1);
+        self.clear();
+    }
+
+    /// Empties the window.
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
         let mut j = 0;
         while j < LEVELS {
             self.levels[j] = self.empty(j);
@@ -157,7 +162,7 @@ pub(super) fn bits_of(x: f64) -> u32 {
 
 /// The sum and its rounding error.
 #[inline(always)]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let part = sum - a;
     (sum, (a - (sum - part)) + (b - part))
