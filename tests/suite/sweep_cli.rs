@@ -545,3 +545,44 @@ fn cases_of_another_sweep_are_refused() {
         "give its checkpoint.rarefy, or the run.json of a sweep",
     );
 }
+
+/// Warnings name their case, on standard error and in the record.
+#[test]
+fn warnings_of_a_sweep_name_their_case() {
+    let folder = folder();
+    let at = folder.path();
+    for (line, name) in [
+        (
+            "couette --linear --delta 1,100 --cells 4 --velocities 6x4",
+            "delta = 100",
+        ),
+        (
+            "cavity --steady --linear --delta 0.1,20 --cells 4 --velocities 6x4",
+            "delta = 20",
+        ),
+        (
+            "shock --steady --mach 1.5,2 --cells 60 --length 20 --velocities 20",
+            "mach = 1.5",
+        ),
+    ] {
+        let line = format!("{line} --backend cpu --quiet --overwrite --out sweep");
+        let stderr = done_with(rarefy(at, &words(&line)));
+        let begin = format!("rarefy: warning: {name}: ");
+        assert!(stderr.lines().any(|l| l.starts_with(&begin)), "{stderr}");
+        for line in stderr.lines() {
+            assert!(line.starts_with("rarefy: warning: "), "{stderr}");
+            assert!(line.contains(" = "), "{stderr}");
+        }
+        let of = |place: &str| record(&at.join(place))["warnings"].clone();
+        let all = of("sweep");
+        let first = all[0].as_str().unwrap();
+        assert!(
+            stderr.contains(&format!("rarefy: warning: {first}")),
+            "{stderr}"
+        );
+        // The record of the case itself needs no name.
+        let case = first.split(": ").next().unwrap().replace(" = ", "-");
+        let own = of(&format!("sweep/{case}"));
+        assert!(first.ends_with(own[0].as_str().unwrap()), "{own}");
+    }
+}

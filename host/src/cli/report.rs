@@ -28,6 +28,7 @@ use crate::error::{Error, Result};
 pub(super) use artefact::Artefact;
 use ending::{incomplete, written_to};
 pub(super) use files::Output;
+pub(super) use sweeping::in_case;
 
 /// Entries of the record that are about the run and not its results.
 const FRAME: [&str; 9] = [
@@ -49,6 +50,8 @@ pub(super) struct Report {
     files: Transaction,
     /// Where the results go.
     folder: Option<PathBuf>,
+    /// The case of a sweep that this is a report on.
+    case: Option<String>,
     /// Whether what is printed is the result itself and no summary.
     bare: bool,
     warnings: Vec<String>,
@@ -89,6 +92,7 @@ impl Report {
             common: common.clone(),
             files: Transaction::default(),
             folder: None,
+            case: sweeping::case(),
             bare: false,
             warnings: Vec::new(),
             timings: Map::new(),
@@ -167,7 +171,9 @@ impl Report {
     }
 
     fn say(&self, warning: &str) {
-        streams::say(&format!("rarefy: warning: {warning}"));
+        let case = self.case.iter();
+        let case: String = case.map(|name| format!("{name}: ")).collect();
+        streams::say(&format!("rarefy: warning: {case}{warning}"));
     }
 
     /// Notes that the run did not reach what was asked for. Its results are written and printed, and the command fails with this text.

@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::options::Common;
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::record::{SWEEP, record_in};
-use super::report::{Output, Report};
+use super::report::{Output, Report, in_case};
 use super::summary::Summary;
 use super::swept::{List, value_of};
 use super::text::{reason, seven, short};
@@ -138,6 +138,8 @@ pub(super) fn run(
             *kept = None;
         }
     }
+    let execute =
+        |case: &Case, arguments: &ArgMatches| in_case(&case.name, || (works.execute)(arguments));
     for (k, case) in cases.iter().enumerate() {
         let left = &cases[k..];
         let place = below.join(&case.folder);
@@ -147,7 +149,7 @@ pub(super) fn run(
                 let after = format!("after {k} of {} cases", cases.len());
                 return Err(sweep.stopped(left, after, &mut report));
             }
-            None => match (works.execute)(&case.arguments(&place, way)?) {
+            None => match execute(case, &case.arguments(&place, way)?) {
                 Ok(()) => 0,
                 Err(Failure::Interrupted { after, .. }) => {
                     let after = format!("in {} {after}", case.name);
@@ -167,11 +169,13 @@ pub(super) fn run(
                 }
             },
         };
+        let record = record_in(&place);
+        report.keep_warnings_of(&case.name, &record);
         sweep.ended.push(Ended {
             value: case.value,
             folder: case.folder.clone(),
             code,
-            record: record_in(&place),
+            record,
         });
         sweep.note(&cases[k + 1..], &mut report);
     }

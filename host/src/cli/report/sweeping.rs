@@ -1,5 +1,6 @@
 //! The folder and the record of a sweep under way.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -9,7 +10,33 @@ use crate::cli::failure::Failure;
 use crate::cli::names::RECORD;
 use crate::error::Result;
 
+thread_local! {
+    /// The case of a sweep that runs.
+    static CASE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Does the work of a case of a sweep. Its reports begin warnings on standard error with the name of the case.
+pub(in crate::cli) fn in_case<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    let before = CASE.replace(Some(name.to_owned()));
+    let done = work();
+    CASE.set(before);
+    done
+}
+
+/// The name of the case that runs.
+pub(super) fn case() -> Option<String> {
+    CASE.with_borrow(Clone::clone)
+}
+
 impl Report {
+    /// Keeps the warnings in the record of a case under its name. The run of the case has printed them.
+    pub(in crate::cli) fn keep_warnings_of(&mut self, name: &str, record: &Value) {
+        let all = record["warnings"].as_array().into_iter().flatten();
+        let texts = all.filter_map(Value::as_str);
+        self.warnings
+            .extend(texts.map(|text| format!("{name}: {text}")));
+    }
+
     /// Claims the folder of a sweep, which `goes_on` or is new. Cases have the folders `names` below it.
     pub(in crate::cli) fn open_sweep(
         &mut self,
