@@ -61,6 +61,35 @@ pub enum Precision {
     F64,
 }
 
+impl Precision {
+    /// Distance from 1 to the next number.
+    pub(crate) fn epsilon(self) -> f64 {
+        match self {
+            Self::F32 => f32::EPSILON.into(),
+            Self::F64 => f64::EPSILON,
+        }
+    }
+}
+
+/// Change of a quantity by a time step below which roundoff hides most of it, in units of the arithmetic's.
+const HIDDEN: f64 = 64.0;
+
+/// Refuses a time step of which `share` is the largest relative change that it makes anywhere.
+pub(crate) fn check_shortest(dt: f64, share: f64, precision: Precision) -> Result<()> {
+    let least = HIDDEN * precision.epsilon();
+    if share >= least {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "dt",
+        format!("{dt:e}"),
+        format!(
+            "at least {:.2e}: the arithmetic loses the changes in a shorter time step",
+            dt / share * least
+        ),
+    ))
+}
+
 impl Backend {
     /// All backends, in the order in which help lists them.
     pub const ALL: [Self; 5] = [

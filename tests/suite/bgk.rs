@@ -852,6 +852,18 @@ fn bad_input_is_refused_in_one_line() {
         (&["shock", "--cut", "2", "--reduced"], "too narrow"),
         (&["shock", "--dt", "100", "--reduced"], "smaller time step"),
         (
+            &["shock", "--dt", "1e-300", "--reduced"],
+            "expected at least",
+        ),
+        (
+            &["cavity", "--dt", "1e-300", "--reduced"],
+            "expected at least",
+        ),
+        (
+            &["cavity", "--dt", "1e-9", "--precision", "f32", "--reduced"],
+            "expected at least",
+        ),
+        (
             &["shock", "--model", "bgk", "--prandtl", "0.6"],
             "--model shakhov",
         ),

@@ -226,6 +226,11 @@ fn wrong_options_are_refused_in_one_line() {
     refuse(&["relax", "--sigma-t", "0"], "positive");
     refuse(&["relax", "--dt", "-0.1"], "positive");
     refuse(&["relax", "--dt", "inf"], "positive");
+    refuse(
+        &["relax", "--dt", "1e-300"],
+        "--dt: 1e-300; expected at least",
+    );
+    refuse(&["relax", "--until", "1e300"], "at most 1e12 steps away");
     refuse(&["relax", "--until", "soon"], "equilibrium[:FRACTION]");
     refuse(&["relax", "--until", "equilibrium:2"], "0 < FRACTION < 1");
     refuse(&["relax", "--steps", "0"], "above zero");

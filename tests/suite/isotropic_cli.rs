@@ -301,6 +301,10 @@ fn what_cannot_be_computed_is_refused() {
         "beyond positivity: this distribution allows at most",
     );
     with(&["--dt", "0"], "a positive finite number");
+    with(
+        &["--until", "1", "--dt", "1e-300"],
+        "at most 1e12 steps away",
+    );
     with(&["--vhs", "0", "--uncorrected"], "uncorrected");
     with(&["--steps", "5", "--until", "2"], "cannot be used with");
 }
@@ -499,6 +503,14 @@ fn markets_that_are_none_are_refused() {
         (
             &["market", "--scenario", "voucher", "--days", "5,4"],
             "rising",
+        ),
+        (
+            &["market", "--scenario", "voucher", "--dt", "1e-300"],
+            "at most 1e7 steps away: t = 20.0005 is 2.0e301 steps of 1e-300 away",
+        ),
+        (
+            &["market", "--scenario", "voucher", "--times", "1,1e300"],
+            "at most 1e7 steps away",
         ),
         (
             &["market", "--scenario", "voucher", "--emax", "0.5"],

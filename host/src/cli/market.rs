@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::interrupt;
 use super::progress::Progress;
 use super::report::Report;
+use super::steps;
 use super::text::reason;
 use crate::error::{Error, Result};
 use crate::isotropic::market::{Histogram, Market, MarketConfig, Start, suitable_grid};
@@ -19,6 +20,9 @@ use results::{Outcome, Sample, Step};
 
 /// Days that are shown if none are asked for.
 const DAYS: [f64; 5] = [100.0, 250.0, 500.0, 1000.0, 2000.0];
+
+/// Steps that a run takes at most: each has its row in memory and in history.csv.
+const MOST_STEPS: f64 = 1e7;
 
 /// Times that are shown of a run without days.
 const TIMES: [f64; 5] = [0.5, 1.0, 2.0, 5.0, 20.0];
@@ -147,6 +151,9 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         }
         _ => None,
     };
+    let end = points.last().copied().unwrap_or(0.0);
+    let left = clock.time_to(end, market.history(0)[0].trade_rate);
+    steps::bounded(("--dt", args.dt), [left, args.dt], MOST_STEPS)?;
     for warning in market.warnings() {
         report.warn(warning.clone());
     }

@@ -76,6 +76,7 @@ mod resume;
 mod shell;
 mod shock;
 mod steady;
+mod steps;
 mod streams;
 mod sum;
 mod summary;

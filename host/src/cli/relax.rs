@@ -16,6 +16,7 @@ use super::operator::Taken;
 use super::progress::Progress;
 use super::report::Report;
 use super::resume;
+use super::steps;
 use crate::collision::{CorrectionStatus, Relaxation, RelaxationConfig, Until};
 use crate::error::Result;
 pub(super) use parameters::RelaxArgs;
@@ -109,6 +110,14 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     report.open_resumable(args.resume.as_deref(), args.checkpoint_every, true)?;
 
     let (relaxation, state) = start.begin(&args.init, config.clone())?;
+    if let Until::Time(end) = config.until {
+        let left = end - relaxation.time();
+        steps::bounded(
+            ("--until", end),
+            [left, relaxation.time_step()],
+            steps::MOST,
+        )?;
+    }
     if let Some(taken) = &state.method {
         report.set("method", taken);
     }

@@ -14,7 +14,7 @@ use super::{
     Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, engine,
     engine_of_one,
 };
-use crate::compute::Pooled;
+use crate::compute::{Pooled, check_shortest};
 use crate::error::{Error, Result};
 
 /// When a relaxation is done.
@@ -246,6 +246,9 @@ impl Relaxation {
                 format!("{dt} is beyond stability"),
                 format!("a smaller one: this distribution allows at most {bound:.6}"),
             ));
+        }
+        if let Some(dt) = config.dt {
+            check_shortest(dt, dt / bound, config.operator.compute.precision)?;
         }
         let end = if let Until::Time(end) = config.until {
             end

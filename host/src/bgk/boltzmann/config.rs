@@ -290,7 +290,8 @@ impl FlowConfig {
     }
 
     fn validate_step(&self) -> Result<()> {
-        check_step(&self.space, &self.velocity_space()?, self.dt)?;
+        let precision = self.operator.compute.precision;
+        check_step(&self.space, &self.velocity_space()?, self.dt, precision)?;
         let longest = self.crossing_step()?;
         if self.stepping == Stepping::Penalised && self.dt > longest * (1.0 + 1e-12) {
             return Err(Error::invalid(

@@ -29,7 +29,6 @@ use super::engine::Sweeps;
 use super::plan::{COEFFICIENTS, Plan, upward};
 use super::sums::{Sums, Swept, leaving};
 use crate::collision::{CollisionOperator, Mirrors, OperatorConfig};
-use crate::compute::Precision;
 use crate::error::{Error, Result};
 use crate::maxwellian::lanes::LANES;
 
@@ -245,10 +244,7 @@ impl IntegralSweeps {
         Ok(Self {
             plan: plan.clone(),
             integral: Integral::new(plan, operator)?,
-            unit: match operator.compute.precision {
-                Precision::F32 => f64::from(f32::EPSILON),
-                Precision::F64 => f64::EPSILON,
-            },
+            unit: operator.compute.precision.epsilon(),
         })
     }
 

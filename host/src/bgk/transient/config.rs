@@ -80,7 +80,10 @@ impl SimulationConfig {
     /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
     pub fn validate(&self) -> Result<()> {
         self.problem.validate()?;
-        check_step(&self.problem.space, &self.problem.velocity, self.dt)
+        let Problem {
+            space, velocity, ..
+        } = &self.problem;
+        check_step(space, velocity, self.dt, self.compute.precision)
     }
 
     pub(super) fn plan(&self) -> StepPlan {

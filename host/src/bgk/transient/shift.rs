@@ -4,6 +4,7 @@ use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
 use crate::bgk::{Axis, Space, VelocitySpace};
+use crate::compute::{Precision, check_shortest};
 use crate::error::{Error, Result};
 
 /// How the fraction of a cell that molecules travel in a step is interpolated.
@@ -57,8 +58,14 @@ impl Courant {
 /// Fewest cells along a direction: molecules must not cross all of them but two in a step.
 const LEAST_CELLS: usize = 3;
 
-/// Refuses a time step that is none, or in which the fastest molecules cross all of space.
-pub(in crate::bgk) fn check_step(space: &Space, velocity: &VelocitySpace, dt: f64) -> Result<()> {
+/// Refuses a time step that is none, in which the fastest molecules cross all of space, or that is lost in roundoff.
+pub(in crate::bgk) fn check_step(
+    space: &Space,
+    velocity: &VelocitySpace,
+    dt: f64,
+    precision: Precision,
+) -> Result<()> {
+    let mut longest = 0.0_f64;
     if !(dt.is_finite() && dt > 0.0) {
         return Err(Error::invalid(
             "dt",
@@ -70,6 +77,7 @@ pub(in crate::bgk) fn check_step(space: &Space, velocity: &VelocitySpace, dt: f6
         let axis = &velocity.axes()[direction];
         let cells = [space.nx(), space.ny()][direction];
         let most = Courant::new(axis.fastest(), dt, space.step(direction)).distance();
+        longest = longest.max(most);
         if most + 2.0 > cells as f64 {
             let along = ["x", "y"][direction];
             if cells < LEAST_CELLS {
@@ -88,7 +96,7 @@ pub(in crate::bgk) fn check_step(space: &Space, velocity: &VelocitySpace, dt: f6
             ));
         }
     }
-    Ok(())
+    check_shortest(dt, longest, precision)
 }
 
 /// `c A B / (A + B)` of the differences to the neighbours, and 0 at an extremum: van Leer's slope with c = 2, half of it with c = 1.

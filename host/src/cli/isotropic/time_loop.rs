@@ -13,8 +13,8 @@ use crate::cli::interrupt;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
 use crate::cli::resume::{self, Pace};
-use crate::cli::text::short;
-use crate::error::{Error, Result};
+use crate::cli::steps;
+use crate::error::Result;
 use crate::isotropic::{Checkpoint, OperatorConfig, Relaxation, RelaxationConfig, rates, spectrum};
 
 /// Default number of steps.
@@ -40,15 +40,8 @@ fn thin(checkpoint: &mut Checkpoint, parameters: &IsotropicArgs, steps: u64) {
 
 /// Steps of this length to a time.
 fn steps_to(until: f64, step: f64) -> Result<u64> {
-    let steps = (until / step * (1.0 - 1e-12)).ceil().max(1.0);
-    if steps.is_nan() || steps > 1e15 {
-        return Err(Error::invalid(
-            "--until",
-            short(until),
-            format!("at most 1e15 steps of {}", short(step)),
-        ));
-    }
-    Ok(steps as u64)
+    let steps = steps::bounded(("--until", until), [until, step], steps::MOST)?;
+    Ok((steps * (1.0 - 1e-12)).ceil().max(1.0) as u64)
 }
 
 /// Runs from an initial state.

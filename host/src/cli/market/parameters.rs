@@ -158,6 +158,14 @@ impl Clock {
         }
     }
 
+    /// The time at which the clock has a reading, about, where an agent trades at this `rate`.
+    pub(super) fn time_to(self, reading: f64, rate: f64) -> f64 {
+        match self {
+            Self::Days => reading * VOUCHERS_A_DAY / VOUCHERS / rate,
+            Self::Encounters => reading,
+        }
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Days => "day",
