@@ -1,6 +1,7 @@
 """Flows against converged values."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,3 +201,28 @@ def test_units() -> None:
     assert argon.velocity_m_s == pytest.approx(337.2, abs=0.2)
     with pytest.raises(ValueError, match="positive"):
         rarefy.units("argon", -1.0, 273.0)
+
+
+def test_flows_by_the_integral_take_a_degree_of_the_sphere() -> None:
+    # As `rarefy couette --collision boltzmann --nx 12 --velocities 12 --until-residual 1e-4 --sphere 5` and its likes.
+    def couette(**options: Any) -> float:
+        return rarefy.couette(1.0, collisions="boltzmann", cells=12, velocities=12, rtol=1e-4, backend="cpu", **options).flux
+
+    usual = couette()
+    assert couette(sphere=11) == usual
+    coarse = couette(sphere=5)
+    assert coarse != usual and abs(coarse / usual - 1.0) < 0.02
+
+    def shock(**options: Any) -> Any:
+        return rarefy.shock(1.4, collisions="boltzmann", cells=16, sides=(8.0, 8.0), velocities=10, time=0.5, backend="cpu", **options)
+
+    first, second = shock(sphere=5), shock(sphere=7, method="spectral")
+    assert first.thickness != second.thickness
+    with pytest.raises(TypeError, match="sphere belongs to method='spectral'"):
+        shock(sphere=5, method="fast")
+    with pytest.raises(TypeError, match="sphere belongs to collisions='boltzmann'"):
+        rarefy.fourier(1.0, sphere=5)
+    with pytest.raises(TypeError, match="sphere belongs to collisions='boltzmann'"):
+        rarefy.shock(1.4, sphere=5)
+    with pytest.raises(ValueError, match="degree"):
+        couette(sphere=6)

@@ -12,7 +12,7 @@ from .. import _rarefy
 from .._results import Array
 from .._run import Backend, Precision, complete, compute, given
 from .fields import FlowResult, draw_map
-from .solving import Collisions, Correction, Iteration, March, Method, Model, cubic, gas, rarefaction, refuse
+from .solving import Collisions, Correction, Iteration, March, Method, Model, Sphere, cubic, gas, molecules, rarefaction, refuse
 
 Quadrature = Literal["polar", "half-range", "midpoint"]
 
@@ -80,6 +80,7 @@ def cavity(
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
     correction: Correction | None = None,
+    sphere: Sphere | None = None,
     dt: float | None = None,
     scheme: str | None = None,
     progress: bool = False,
@@ -105,7 +106,7 @@ def cavity(
         Speed of the lid and accommodation coefficient of the walls.
     steady, linear
         Whether to solve for the steady flow directly, and linearised about rest. With ``time`` or ``dt`` the flow runs in time.
-    time, rtol, iterations, dt, scheme, model, prandtl, omega, scattering, method, order, correction, progress, backend, precision, threads
+    time, rtol, iterations, dt, scheme, model, prandtl, omega, scattering, method, order, correction, sphere, progress, backend, precision, threads
         As for :func:`shock`.
 
     Returns
@@ -130,7 +131,7 @@ def cavity(
         n = cubic(velocities) or 16
         reach = 4.0 if vmax is None else vmax
         problem = _rarefy.Problem.cavity(delta, cells, [("uniform", n, -reach, reach)] * 2, walls)
-        operator = given(scattering=scattering, method=method, order=order, correction=correction) | where
+        operator = molecules(scattering, method, order, correction, sphere) | where
         if steady:
             # The integral leaves more than roundoff.
             options = given(closure=scheme, tolerance=rtol or (1e-6 if precision == "f64" else 1e-5), iterations=iterations) | where
@@ -139,7 +140,7 @@ def cavity(
             run = _rarefy.Simulation.boltzmann(problem, (n, reach), dt, scheme, None, operator)
             solver = March(run, time, rtol or (1e-6 if precision == "f64" else 1e-4), iterations, "cavity")
     else:
-        refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction)
+        refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction, sphere=sphere)
         counts = [velocities] if isinstance(velocities, int) else velocities
         polar, axes = _nodes(quadrature or ("polar" if steady else "half-range"), counts, 4.5 if vmax is None else vmax, delta, steady)
         problem = _rarefy.Problem.cavity(delta, cells, axes, walls)

@@ -11,7 +11,7 @@ from .. import _rarefy
 from .._results import Array
 from .._run import Backend, Precision, complete, compute, given, warn
 from .fields import FlowResult
-from .solving import Collisions, Correction, Iteration, Method, Model, cubic, gas, rarefaction, refuse
+from .solving import Collisions, Correction, Iteration, Method, Model, Sphere, cubic, gas, molecules, rarefaction, refuse
 
 Kind = Literal["couette", "fourier", "poiseuille"]
 
@@ -138,7 +138,7 @@ def _plates(
         refuse("model", linear=linear or None, accommodation=None if accommodation == 1.0 else accommodation, scheme=options.get("closure"), **gas)
         solver = Iteration(gap.by_integral(operator | where), kind)
     else:
-        refuse("boltzmann", **operator)
+        refuse("boltzmann", sphere=operator.pop("spectral", None), **operator)
         solver = Iteration(gap.solver(gas, linear, accommodation, where), kind)
 
     def work(progress: bool) -> PlatesResult:
@@ -181,6 +181,7 @@ def couette(
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
     correction: Correction | None = None,
+    sphere: Sphere | None = None,
     scheme: Literal["diamond", "upwind"] | None = None,
     rtol: float | None = None,
     iterations: int | None = None,
@@ -208,7 +209,7 @@ def couette(
     velocities, vmax
         Normal velocities of either sign and tangential ones, (20, 8). Or, with the collision integral, one number for each axis of a cube of half-width
         ``vmax``; 0.4 apart by default.
-    model, prandtl, omega, scattering, method, order, correction, scheme, rtol, iterations, progress, backend, precision, threads
+    model, prandtl, omega, scattering, method, order, correction, sphere, scheme, rtol, iterations, progress, backend, precision, threads
         As for :func:`shock`.
 
     Returns
@@ -232,7 +233,7 @@ def couette(
         accommodation,
         (cells, velocities, vmax),
         gas(model, prandtl, omega),
-        given(scattering=scattering, method=method, order=order, correction=correction),
+        molecules(scattering, method, order, correction, sphere),
         given(closure=scheme, tolerance=rtol, iterations=iterations),
         progress,
         compute(backend, precision, threads),
@@ -257,6 +258,7 @@ def fourier(
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
     correction: Correction | None = None,
+    sphere: Sphere | None = None,
     scheme: Literal["diamond", "upwind"] | None = None,
     rtol: float | None = None,
     iterations: int | None = None,
@@ -286,7 +288,7 @@ def fourier(
         accommodation,
         (cells, velocities, vmax),
         gas(model, prandtl, omega),
-        given(scattering=scattering, method=method, order=order, correction=correction),
+        molecules(scattering, method, order, correction, sphere),
         given(closure=scheme, tolerance=rtol, iterations=iterations),
         progress,
         compute(backend, precision, threads),
@@ -310,6 +312,7 @@ def poiseuille(
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
     correction: Correction | None = None,
+    sphere: Sphere | None = None,
     scheme: Literal["diamond", "upwind"] | None = None,
     rtol: float | None = None,
     iterations: int | None = None,
@@ -344,7 +347,7 @@ def poiseuille(
         accommodation,
         (cells, velocities, vmax),
         gas(model, prandtl, omega),
-        given(scattering=scattering, method=method, order=order, correction=correction),
+        molecules(scattering, method, order, correction, sphere),
         given(closure=scheme, tolerance=rtol, iterations=iterations),
         progress,
         compute(backend, precision, threads),

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _rarefy
 from .._results import Array, Result
 from .._run import Backend, Precision, complete, compute, given
-from .solving import Collisions, Correction, Iteration, March, Method, Model, cubic, gas, refuse
+from .solving import Collisions, Correction, Iteration, March, Method, Model, Sphere, cubic, gas, molecules, refuse
 
 MEAN_FREE_PATH = 8.0 / (5.0 * np.sqrt(np.pi))
 
@@ -101,6 +101,7 @@ def shock(
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
     correction: Correction | None = None,
+    sphere: Sphere | None = None,
     dt: float | None = None,
     scheme: str | None = None,
     progress: bool = False,
@@ -130,6 +131,8 @@ def shock(
         Model of the gas, its Prandtl number, and the exponent of the viscosity.
     scattering, method, order, correction
         Of the collision integral, as for :func:`rarefy.collide`.
+    sphere
+        Degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21, with which collisions are spectral; 11 by default, in a shock up to 21 by the Mach number.
     dt, scheme
         Time step, and interpolation: in time ``"vanleer"`` or ``"upwind"``, steady ``"diamond"`` or ``"upwind"``.
     progress
@@ -159,16 +162,13 @@ def shock(
             sides=sides,
             velocities=cubic(velocities),
             cut=cut,
-            scattering=scattering,
-            method=method,
-            order=order,
-            correction=correction,
             step=dt,
             scheme=scheme,
         )
+        options |= molecules(scattering, method, order, correction, sphere)
         solver = March(_rarefy.Simulation.wave(float(mach), options | where), time, rtol or 1e-4, iterations, "shock")
     else:
-        refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction)
+        refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction, sphere=sphere)
         counts = [velocities] if isinstance(velocities, int) else velocities
         problem = _rarefy.Problem.shock(float(mach), given(cells=cells, sides=sides, velocities=counts, cut=cut, gas=gas(model, prandtl, omega)))
         if steady and time is None:

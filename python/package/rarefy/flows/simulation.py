@@ -13,7 +13,7 @@ from .. import _checkpoints, _rarefy
 from .._results import Array
 from .._run import Backend, LongRun, Precision, compute, given, plain
 from .fields import FlowResult
-from .solving import Collisions, Correction, March, Method, Model, gas, refuse
+from .solving import Collisions, Correction, March, Method, Model, Sphere, gas, molecules, refuse
 
 Axis = tuple[str, int, float, float] | dict[str, Any]
 
@@ -57,6 +57,8 @@ class Simulation(LongRun):
         The gas of a model, and its relaxation frequency at unit density and temperature.
     scattering, method, order, correction
         Of the collision integral, as for :func:`rarefy.collide`; by default of hard spheres, spectral and balanced.
+    sphere
+        Degree of the rule on the sphere of the spectral method, as for :func:`shock`.
     stepping
         With the collision integral, ``"penalised"`` (default): streaming bounds the step, which is half of the longest one by default;
         or ``"split"``: collisions bound it, and ``dt`` is needed.
@@ -106,6 +108,7 @@ class Simulation(LongRun):
         method: Method | None = None,
         order: Literal[2, 4] | None = None,
         correction: Correction | None = None,
+        sphere: Sphere | None = None,
         stepping: Literal["penalised", "split"] | None = None,
         scheme: Literal["vanleer", "upwind"] | None = None,
         conservative: bool = True,
@@ -114,7 +117,7 @@ class Simulation(LongRun):
         threads: int | None = None,
     ) -> None:
         where = compute(backend, precision, threads)
-        integral = given(scattering=scattering, method=method, order=order, correction=correction)
+        integral = molecules(scattering, method, order, correction, sphere)
         relaxation = gas(model, prandtl, omega, frequency)
         boltzmann = collisions == "boltzmann"
         if boltzmann:
@@ -122,7 +125,7 @@ class Simulation(LongRun):
             nodes, reach = _cube(velocities)
             axes: list[Any] = [("uniform", nodes, -reach, reach)] * 2
         else:
-            refuse("boltzmann", stepping=stepping, **integral)
+            refuse("boltzmann", stepping=stepping, sphere=integral.pop("spectral", None), **integral)
             axes = list(velocities)
         space = [x] if y is None else [x, y]
         start = _start(space, density, velocity, temperature)

@@ -14,10 +14,23 @@ Model = Literal["bgk", "shakhov"]
 Collisions = Literal["model", "boltzmann"]
 Method = Literal["fast", "direct", "spectral"]
 Correction = Literal["balanced", "paper", "none"]
+Sphere = Literal[5, 7, 9, 11, 15, 17, 21]
 
 
 def gas(model: str | None, prandtl: float | None, omega: float | None, frequency: float | None = None) -> dict[str, Any]:
     return given(model=model, prandtl=prandtl, omega=omega, frequency=frequency)
+
+
+def molecules(
+    scattering: str | None, method: Method | None, order: int | None, correction: Correction | None, sphere: Sphere | None
+) -> dict[str, Any]:
+    """Options of the collision integral. ``sphere``, the degree of the rule on the sphere, implies the spectral method."""
+    spectral = None
+    if sphere is not None:
+        if method not in (None, "spectral"):
+            raise TypeError("sphere belongs to method='spectral'")
+        method, spectral = "spectral", {"degree": sphere}
+    return given(scattering=scattering, method=method, order=order, correction=correction, spectral=spectral)
 
 
 def refuse(of: Collisions, **options: Any) -> None:
