@@ -389,6 +389,26 @@ fn rays_in_thin_cavities_are_told_with_the_nodes_that_do() {
     );
 }
 
+/// Walls that mirror all move nothing: no warning is due, and results are zero.
+#[test]
+fn a_cavity_at_rest_has_zeros_without_warnings() {
+    let dir = folder();
+    let path = dir.path();
+    let cavity = "cavity --delta 0.3 --n 4 --accommodation 0 --out rest --overwrite";
+    for way in [
+        "--steady --velocities 4x4",
+        "--steady --linear --velocities 4x4",
+        "--reduced --steps 1 --velocities 8 --vmax 4.5",
+    ] {
+        silent(path, &format!("{cavity} {way}"));
+        let record = std::fs::read(path.join("rest/run.json")).unwrap();
+        let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+        for key in ["D", "G", "vortex_centre"] {
+            assert_eq!(record["result"][key], 0.0, "{way}: {key}");
+        }
+    }
+}
+
 /// Three cells along an axis hold two beams in single cells: their exchange of energy along the axis puts f below zero at rest across it.
 #[test]
 fn a_pressure_below_zero_ends_a_relaxation() {

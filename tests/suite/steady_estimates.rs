@@ -165,3 +165,32 @@ fn estimates_cover_the_error_of_plates_that_hardly_accommodate() {
     assert!(flux.abs() < 1e-15, "{flux}");
     assert!(found.error_estimate < 1e-8, "{}", found.error_estimate);
 }
+
+/// Between plates that mirror all nothing flows, in any arithmetic; fluxes that roundoff hides are no result.
+#[test]
+fn plates_that_mirror_exchange_nothing() {
+    let solved = |drive: Drive, accommodation: f64, precision: Precision| {
+        let resolution = Resolution::default();
+        let gas = Gas::default();
+        let case = plates(1.0, drive, gas, accommodation, resolution, false).unwrap();
+        let config = SteadyConfig {
+            compute: Compute::new(Backend::Cpu).with_precision(precision),
+            ..SteadyConfig::default()
+        };
+        solve(&case, &config).unwrap()
+    };
+    for drive in [Drive::Fourier(0.1), Drive::Couette(2.0)] {
+        for (precision, most) in [(Precision::F64, 1e-8), (Precision::F32, 1e-3)] {
+            let found = solved(drive, 0.0, precision);
+            assert!(found.status.is_done(), "{:?}", found.status);
+            assert!(found.error_estimate < most, "{}", found.error_estimate);
+            for plate in &found.exchange[..2] {
+                assert_eq!([plate[0].heat, plate[0].shear, plate[0].mass], [0.0; 3]);
+                assert!((plate[0].pressure - 0.5).abs() < 1e-4);
+            }
+        }
+        let hidden = solved(drive, 1e-14, Precision::F64);
+        assert_eq!(hidden.status, Status::Stalled);
+        assert!(hidden.flux_roundoff > 1e-2, "{}", hidden.flux_roundoff);
+    }
+}

@@ -75,7 +75,8 @@ impl Flow for CavityArgs {
 
     fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
         let cavity = self.cavity()?;
-        let flux = cavity.axes.first().and_then(Axis::wall_flux_warning);
+        let axis = cavity.axes.first().filter(|_| !cavity.is_at_rest());
+        let flux = axis.and_then(Axis::wall_flux_warning);
         for warning in cavity.ray_warning().into_iter().chain(flux) {
             report.warn(warning);
         }
@@ -116,7 +117,8 @@ impl Flow for CavityArgs {
             None => cavity.ray_warning(),
         };
         let integral = self.collisions.is_boltzmann();
-        let flux = cavity.axes.first().filter(|_| integral);
+        let flows = integral && !cavity.is_at_rest();
+        let flux = cavity.axes.first().filter(|_| flows);
         let flux = flux.and_then(Axis::wall_flux_warning);
         let warnings = warning.into_iter().chain(flux).collect();
         Ok((self.steady_case()?, warnings))

@@ -120,6 +120,9 @@ impl Cavity {
     /// n nodes along each axis the flow rate of the linear flow is too large by about `5 exp(-0.77 n^0.7 k)`, half-range rules and midpoints alike
     /// (measured for a from 0.1 to 1, delta from 0.03 to 10, n from 20 to 64; table in docs/bgk.md). One per cent is tolerated.
     pub fn ray_warning(&self) -> Option<String> {
+        if self.is_at_rest() {
+            return None;
+        }
         let nodes = self.axes.iter().take(2).map(Axis::len).min()?;
         let reach = self.fading();
         let error = 5.0 * (-0.77 * (nodes as f64).powf(0.7) * reach).exp();
@@ -139,6 +142,9 @@ impl Cavity {
 
     /// The same of directions at equal angles, so many in a quadrant: one per cent takes `12 / (2 a + delta)` of them.
     pub fn ray_warning_of_directions(&self, angles_of_quadrant: usize) -> Option<String> {
+        if self.is_at_rest() {
+            return None;
+        }
         let needed = (ANGLES / self.fading()).ceil();
         ((angles_of_quadrant as f64) < needed).then(|| {
             format!(
@@ -149,16 +155,24 @@ impl Cavity {
         })
     }
 
+    /// Whether the lid moves no molecule, as it mirrors them all.
+    pub fn is_at_rest(&self) -> bool {
+        self.accommodation == 0.0
+    }
+
     /// The share by which a ray fades from wall to wall.
     fn fading(&self) -> f64 {
         2.0 * self.accommodation + self.delta * self.gas.frequency
     }
 
-    /// Drag and flow rate of a flow in the cavity.
+    /// Drag and flow rate of a flow in the cavity: zeros where it is [at rest](Self::is_at_rest), and moments have roundoff alone.
     ///
     /// # Panics
     /// If the cavity has no cells, or there are fewer moments than cells.
     pub fn results(&self, moments: &[Moments], lid: &FaceFlux) -> CavityResults {
+        if self.is_at_rest() {
+            return CavityResults::default();
+        }
         let n = self.cells;
         let h = self.delta / n as f64;
         let top = &moments[(n - 1) * n..];
@@ -219,7 +233,7 @@ impl Cavity {
 }
 
 /// Drag and flow rate of a cavity.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CavityResults {
     /// Drag coefficient D, from the momentum that the lid and the gas exchange: `D = -2 <P_xy> / U` at the wall.

@@ -17,6 +17,11 @@ const BIAS: f64 = 64.0;
 /// Roundoff of the fluxes by the arithmetic of a collision integral, in units of it and of the mean free paths from wall to wall.
 const INTEGRAL: f64 = 4.0;
 
+/// Range of nonlinear fields that is roundoff of f64.
+const FLAT: f64 = 1e-13;
+/// The same of gas that exchanges nothing with its sides, in units of the arithmetic's roundoff.
+const IDLE: f64 = 512.0;
+
 /// Relative roundoff of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Roundoff {
@@ -125,7 +130,7 @@ impl Plan {
             };
         }
         // Terms of the sums, over their range and over the flux.
-        let of = |part: f64, size: f64| if size > 1e-13 { part / size } else { 0.0 };
+        let of = |part: f64, size: f64| if size > FLAT { part / size } else { 0.0 };
         Roundoff {
             change: change.max(of((4.0 + MIRRORED * self.mirrored()) * unit, self.range(y))),
             spread: spread.max(of(4.0 * unit, scale)),
@@ -140,12 +145,21 @@ impl Plan {
         }
     }
 
-    /// The largest change of an unknown, relative to the range of the fields.
-    pub(super) fn residual(&self, x: &[f64], y: &[f64]) -> f64 {
+    /// Whether no side exchanges momentum or energy with the gas: a steady one is uniform.
+    fn is_idle(&self) -> bool {
+        self.sides.iter().flatten().all(|s| s.share == 0.0)
+    }
+
+    /// The largest change of an unknown, relative to the range of the fields, for an arithmetic of this `unit`.
+    pub(super) fn residual(&self, unit: f64, x: &[f64], y: &[f64]) -> f64 {
         let range = self.range(y);
         let change = (x.iter().zip(y)).fold(0.0_f64, |most, (x, y)| most.max((y - x).abs()));
         // Fields that are flat but for roundoff are compared with unity; linearised ones have no unity.
-        let flat = if self.linear { 0.0 } else { 1e-13 };
+        let flat = match (self.linear, self.is_idle()) {
+            (true, _) => 0.0,
+            (false, true) => FLAT.max(IDLE * unit),
+            (false, false) => FLAT,
+        };
         if range > flat { change / range } else { change }
     }
 

@@ -1,6 +1,6 @@
 //! Moments of the cells and exchange at the faces, from the sums of the closing sweep.
 
-use super::plan::Plan;
+use super::plan::{Plan, Side};
 use super::solution::Exchange;
 use super::sums::{Sums, leaving};
 use crate::bgk::Moments;
@@ -39,6 +39,19 @@ impl Plan {
                 }
             })
             .collect()
+    }
+
+    /// The exchange at a side of a steady flow. A mirror takes up pressure alone: all else that its sums have is roundoff.
+    pub(super) fn received(&self, x: &[f64], sums: &Sums, side: usize) -> Vec<Exchange> {
+        let mut exchange = self.exchange(x, sums, side);
+        let sides = &self.sides[side];
+        let is_mirror = |s: &Side| s.share == 0.0 && s.returned.is_some_and(|r| r.1);
+        if sides.as_ref().is_some_and(is_mirror) {
+            for e in &mut exchange {
+                (e.mass, e.shear, e.heat, e.work) = (0.0, 0.0, 0.0, 0.0);
+            }
+        }
+        exchange
     }
 
     pub(super) fn exchange(&self, x: &[f64], sums: &Sums, side: usize) -> Vec<Exchange> {

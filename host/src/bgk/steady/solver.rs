@@ -1,5 +1,7 @@
 //! The iteration towards a steady flow: sweep, correction, mixing, and when it is done.
 
+mod ending;
+
 use std::fmt;
 use std::time::Instant;
 
@@ -19,21 +21,7 @@ use super::sums::Swept;
 use crate::compute::{Pool, Resolved};
 use crate::error::{Error, Result};
 
-/// Iterations without a new least residual after which an iteration with a correction counts as stalled.
-const PATIENCE: usize = 30;
-/// The same without a correction, where residuals rise for long before they fall.
-const PLAIN_PATIENCE: usize = 150;
-/// The same where roundoff is reached, but for a nonlinear flow between walls.
-const ROUNDOFF_PATIENCE: usize = 5;
-
-/// Spread of the fluxes that roundoff explains, in units of the roundoff of one.
-const LEVEL: f64 = 8.0;
-/// Error of the fluxes between walls in units of their spread: up to six have been seen in thick gas.
-const THROUGH_SPREAD: f64 = 8.0;
-/// Spread of the fluxes beyond which a result is none, however large roundoff is.
-const MOST_ROUNDOFF: f64 = 1e-2;
-
-/// Mean free paths from wall to wall beyond which roundoff in f64 exceeds [`MOST_ROUNDOFF`] of the fluxes.
+/// Mean free paths from wall to wall beyond which roundoff in f64 exceeds a hundredth of the fluxes.
 const THICKEST: f64 = 1e12;
 
 /// An iteration towards a steady flow.
@@ -133,44 +121,6 @@ impl SteadySolver {
         &self.residuals
     }
 
-    /// How the iteration ended, if it has.
-    pub fn status(&self) -> Option<Status> {
-        let done = self.residuals.len();
-        let last = |values: &[f64]| values.last().copied().unwrap_or(f64::INFINITY);
-        let (change, spread) = (last(&self.residuals), last(&self.spreads));
-        let tolerance = self.config.tolerance();
-        if change <= tolerance && spread <= tolerance {
-            return Some(Status::Converged);
-        }
-        let since = done - self.least.0;
-        // The flux between walls follows its roundoff slowly.
-        let enough = if self.plan.is_gap() && !self.plan.linear {
-            PATIENCE
-        } else {
-            ROUNDOFF_PATIENCE
-        };
-        let settled = change <= self.roundoff.change.max(tolerance);
-        let level = (LEVEL * self.roundoff.spread)
-            .min(MOST_ROUNDOFF)
-            .max(tolerance);
-        let known = self.roundoff.fluxes <= MOST_ROUNDOFF;
-        if settled && known && spread <= level && since >= enough {
-            return Some(Status::AtRoundoff);
-        }
-        let patience = if self.correction.is_some() {
-            PATIENCE
-        } else {
-            PLAIN_PATIENCE
-        };
-        if done >= self.config.iterations {
-            Some(Status::Unfinished)
-        } else if since > patience {
-            Some(Status::Stalled)
-        } else {
-            None
-        }
-    }
-
     /// One iteration; returns its change of the fields.
     ///
     /// # Errors
@@ -200,12 +150,12 @@ impl SteadySolver {
             )));
         }
         let renewed = self.correct(&swept)?;
-        let change = self.plan.residual(&self.x, &self.y);
+        let unit = self.sweeps.flux_roundoff(1.0);
+        let change = self.plan.residual(unit, &self.x, &self.y);
         let tolerance = self.config.tolerance();
         // Fluxes that are roundoff themselves are compared with numbers of which roundoff is the tolerance.
         let floor = 0.125 * self.sweeps.change_roundoff() / tolerance;
         let mut spread = self.plan.flux_spread(&swept, floor);
-        let unit = self.sweeps.flux_roundoff(1.0);
         let thickness = self.plan.thickness().max(1.0);
         let of_fluxes = self.sweeps.flux_roundoff(thickness);
         let own = [self.sweeps.change_roundoff(), of_fluxes];
@@ -283,61 +233,6 @@ impl SteadySolver {
         }
         self.plan.constrain(&mut self.y);
         Ok(renewed)
-    }
-
-    /// Notes the iteration at which the larger of change and spread was least.
-    fn note_least(&mut self) {
-        let done = self.residuals.len();
-        let spread = self.spreads[done - 1];
-        let size = if spread.is_finite() {
-            self.residuals[done - 1].max(spread)
-        } else {
-            self.residuals[done - 1]
-        };
-        if size < self.least.1 {
-            self.least = (done, size);
-        }
-    }
-
-    /// The expected relative error that the iteration leaves, the largest of three: the change over 1 less its rate of decrease, what the spread of the fluxes lets through, and
-    /// their roundoff.
-    fn error_estimate(&self) -> f64 {
-        let Some(&last) = self.residuals.last() else {
-            return f64::INFINITY;
-        };
-        let earlier = self.residuals.len() - 1;
-        let rate = |span: usize| {
-            let before = self.residuals[earlier - span];
-            (last / before).powf(1.0 / span as f64)
-        };
-        // The last iterations say it best, until residuals are roundoff and fall no further.
-        let settled = last <= self.roundoff.change;
-        let spans = if settled {
-            [earlier; 2]
-        } else {
-            [earlier.min(5), earlier]
-        };
-        let rate = spans
-            .into_iter()
-            .filter(|&span| span > 0)
-            .map(rate)
-            .find(|rate| *rate < 1.0);
-        let change = match rate {
-            Some(rate) => last / (1.0 - rate),
-            // The start was the flow already.
-            None if settled || earlier == 0 => last,
-            None => f64::INFINITY,
-        };
-        // Fluxes are no better known than they vary, and than the arithmetic adds them up through the gas.
-        let spread = self.spreads.last().copied().filter(|s| s.is_finite());
-        let share = if self.plan.dimensions == 1 {
-            THROUGH_SPREAD
-        } else {
-            1.0
-        };
-        change
-            .max(share * spread.unwrap_or(0.0))
-            .max(self.roundoff.fluxes)
     }
 
     /// Iterates so many times, or fewer where the iteration ends before; returns how many it took.
@@ -446,7 +341,7 @@ impl SteadySolver {
         let sums = pool.run(|| self.sweeps.output(&self.x))?;
         Ok(Solution {
             cells: self.plan.moments(&self.x, &sums),
-            exchange: [0, 1, 2, 3].map(|side| self.plan.exchange(&self.x, &sums, side)),
+            exchange: [0, 1, 2, 3].map(|side| self.plan.received(&self.x, &sums, side)),
             status: self.status().unwrap_or(Status::Unfinished),
             residuals: self.residuals.clone(),
             flux_spread: self.spreads.last().copied().unwrap_or(f64::INFINITY),

@@ -91,7 +91,8 @@ impl Outcome<'_> {
         let mass = solution.exchange.iter().flatten().map(|e| e.mass.abs());
         json!({
             "mass_through_plates": mass.fold(0.0, f64::max),
-            "flux_spread": (high - low) / high.abs().max(low.abs()),
+            // Between mirrors nothing flows.
+            "flux_spread": (self.found.flux != 0.0).then(|| (high - low) / high.abs().max(low.abs())),
         })
     }
 
