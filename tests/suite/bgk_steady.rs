@@ -391,6 +391,37 @@ fn the_cavity_has_its_drag() {
     }
 }
 
+/// Walls that mirror hold the energy of thin gas loosely; the correction finds it, and iterations do not grow as the inverse accommodation.
+#[test]
+fn thin_cavities_with_walls_that_mirror_converge() {
+    let mut case = cavity(1.0, 6, 6, 4);
+    case.linear = false;
+    let wall = |velocity| wall(1.0, velocity, 1e-3);
+    case.boundaries = Boundaries {
+        left: wall([0.0; 2]),
+        right: wall([0.0; 2]),
+        bottom: wall([0.0; 2]),
+        top: wall([0.2, 0.0]),
+    };
+    let found = solve(case, &on_cpu()).unwrap();
+    assert_eq!(found.status, Status::Converged);
+    let count = found.residuals.len();
+    // It was 1399 without the correction.
+    assert!(count < 700, "{count}");
+    let heat: f64 = found.exchange.iter().flatten().map(|e| e.heat).sum();
+    let work: f64 = found.exchange.iter().flatten().map(|e| e.work).sum();
+    // The lid works on the gas, and the walls take up as much heat.
+    assert!(work < 0.0 && heat.abs() < -1e-6 * work, "{heat} {work}");
+}
+
+#[test]
+fn a_flow_near_roundoff_says_so() {
+    let line = "cavity --steady --delta 5 --cells 4 --velocities 6x4 --accommodation 1e-6 --quiet --backend cpu --json";
+    let output = unconverged(folder().path(), line);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("near the roundoff of its gas"), "{stderr}");
+}
+
 /// Pi and Q of linearised plates, 200 graded cells and 20 graded nodes: delta, Couette and Fourier by BGK, the same by Shakhov.
 const PLATES: [[f64; 5]; 5] = [
     [1e-3, 0.5636917196, 0.5637540942, 0.5636917195, 0.5638388586],

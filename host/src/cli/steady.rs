@@ -67,12 +67,16 @@ pub(super) fn advance(solver: &mut SteadySolver, goal: f64, progress: &mut Progr
     Ok(())
 }
 
-/// Reports how an iteration ended: its status, and how far its result is from the steady flow. A run that has not converged is none.
+/// Advice on an iteration that stalls.
+pub(super) const ADVICE: &str = "use other cells or velocities, or a weaker drive";
+
+/// Reports how an iteration ended: its status, and how far its result is from the steady flow. A run that has not converged is none; `remedy` allows more
+/// iterations, and `advice` is on one that stalls.
 pub(super) fn report_convergence(
     report: &mut Report,
     solution: &Solution,
     goal: f64,
-    remedy: &str,
+    [remedy, advice]: [&str; 2],
 ) {
     let change = solution.residuals.last().copied().unwrap_or(f64::NAN);
     let (spread, count) = (solution.flux_spread, solution.residuals.len());
@@ -116,7 +120,7 @@ pub(super) fn report_convergence(
             solution.flux_roundoff
         )),
         _ => report.not_converged(format!(
-            "after {count} iterations nothing falls any more: {state}; use other cells or velocities, or a weaker drive"
+            "after {count} iterations nothing falls any more: {state}; {advice}"
         )),
     }
 }

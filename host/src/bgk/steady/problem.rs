@@ -96,6 +96,16 @@ impl SteadyProblem {
     }
 
     /// The symmetries of f: it is even in v_z, and where nothing moves along a line's plates also in v_y, and the same after their exchange.
+    /// The least accommodation of a wall; 1 without walls.
+    #[cfg(feature = "cli")]
+    pub(crate) fn least_accommodation(&self) -> f64 {
+        let faces = (0..self.dimensions).flat_map(|direction| self.boundaries.along(direction));
+        faces.fold(1.0, |least, face| match face {
+            Boundary::Wall(wall) => wall.accommodation.min(least),
+            _ => least,
+        })
+    }
+
     pub(super) fn mirrors(&self) -> Mirrors {
         let rests = |face: &Boundary| match face {
             Boundary::Wall(wall) => wall.velocity[1] == 0.0,

@@ -45,9 +45,9 @@ impl Plan {
         self.dimensions == 1 && self.force == 0.0 && !self.collides() && wall(WEST) && wall(EAST)
     }
 
-    /// The largest share of molecules that a wall of a gap mirrors.
-    fn mirrored(&self) -> f64 {
-        let walls = self.sides.iter().flatten().filter(|_| self.is_gap());
+    /// The largest share of molecules that a wall mirrors.
+    pub(super) fn mirrored_by_walls(&self) -> f64 {
+        let walls = self.sides.iter().flatten().filter(|s| s.wall.is_some());
         walls.fold(0.0, |most, s| most.max(1.0 - s.share))
     }
 
@@ -131,8 +131,13 @@ impl Plan {
         }
         // Terms of the sums, over their range and over the flux.
         let of = |part: f64, size: f64| if size > FLAT { part / size } else { 0.0 };
+        let mirrored = if self.is_gap() {
+            self.mirrored_by_walls()
+        } else {
+            0.0
+        };
         Roundoff {
-            change: change.max(of((4.0 + MIRRORED * self.mirrored()) * unit, self.range(y))),
+            change: change.max(of((4.0 + MIRRORED * mirrored) * unit, self.range(y))),
             spread: spread.max(of(4.0 * unit, scale)),
             // The flow rate is no flux.
             fluxes: if self.force != 0.0 {

@@ -55,7 +55,12 @@ impl Outcome<'_> {
             json!({ "left": solution.exchange[0], "right": solution.exchange[1] }),
         );
         report.set("conservation", self.conservation());
-        steady::report_convergence(report, solution, self.args.tolerance(), "--iterations");
+        steady::report_convergence(
+            report,
+            solution,
+            self.args.tolerance(),
+            ["--iterations", steady::ADVICE],
+        );
     }
 
     /// The stress in Pa, the heat flux in W/m^2 or the mean velocity in m/s of a case in SI units: its key, its name, and the value.

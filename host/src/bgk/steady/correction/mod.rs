@@ -45,6 +45,9 @@ pub(super) enum Correction {
 /// of several of a GPU.
 const THIN: f64 = 4.0;
 
+/// Share of molecules that a wall mirrors from which on a rectangle is corrected however thin it is.
+const MIRRORED: f64 = 0.5;
+
 impl Correction {
     /// The correction of a problem, if there is one: none with upwind differences, whose numerical diffusion it does not know, and none for
     /// inflows into enclosures, periodic faces, and rectangles thinner than [`THIN`].
@@ -53,7 +56,7 @@ impl Correction {
     /// An operator that cannot be factored.
     pub(super) fn new(plan: &Plan) -> Result<Option<Self>> {
         if plan.dimensions == 2 {
-            if plan.thickness() < THIN {
+            if plan.thickness() < THIN && plan.mirrored_by_walls() < MIRRORED {
                 return Ok(None);
             }
             let plane = PlaneCorrection::new(plan)?;

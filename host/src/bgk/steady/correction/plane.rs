@@ -250,7 +250,13 @@ impl PlaneCorrection {
         let defects = defects(plan, x, swept, y);
         let (mut first, mut second) = self.right_sides(plan, x, &defects, &heat);
         self.subtract_walls(plan, &lags, &mut first, &mut second);
-        let (flow, theta) = self.solve(plan, x, first, &second);
+        let (flow, mut theta) = self.solve(plan, x, first, &second);
+        if plan.mirrored_by_walls() > 0.0 {
+            // Walls that mirror hold the mean temperature loosely, however thin the gas is.
+            let level = theta.iter().sum::<f64>() / theta.len() as f64;
+            let undamped = (1.0 / self.damping - 1.0) * level;
+            theta.iter_mut().for_each(|theta| *theta += undamped);
+        }
         let mut cells = self.change_of_cells(&flow, &theta, &heat);
         // No mass is gained.
         let of = |value: &dyn Fn(usize) -> f64| -> f64 {

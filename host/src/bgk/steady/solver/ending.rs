@@ -42,7 +42,9 @@ impl SteadySolver {
         if settled && known && spread <= level && since >= enough {
             return Some(Status::AtRoundoff);
         }
-        let patience = if self.correction.is_some() {
+        // The correction does not see patterns that mirroring walls pass on across a rectangle.
+        let seen = self.plan.dimensions == 1 || self.plan.mirrored_by_walls() == 0.0;
+        let patience = if self.correction.is_some() && seen {
             PATIENCE
         } else {
             PLAIN_PATIENCE
