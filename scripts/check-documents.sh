@@ -54,7 +54,7 @@ done
 echo "== prose"
 prose "${pages[@]}"
 echo "== comments"
-if comments host ptx-builder python xtask tests benches examples; then
+if comments host kernels-gpu simt ptx-builder python xtask tests benches examples; then
   echo "error: words that docs/STYLE.md rules out"
   exit 1
 fi

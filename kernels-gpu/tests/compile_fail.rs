@@ -1,6 +1,6 @@
-//! Launches that the compiler must refuse: each file of `compile_fail` with the message it must give.
+//! Launches that the compiler must refuse: each file of `compile_fail` with the message that the compiler must print.
 //!
-//! The one they are variations of, which compiles, stands in the tests of `rarefy`, in `tests/suite/ptx.rs`.
+//! They vary one launch, which compiles: that of `tests/suite/ptx.rs`.
 
 #[test]
 fn wrong_launches_do_not_compile() {

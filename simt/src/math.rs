@@ -1,7 +1,7 @@
 //! The arithmetic that a kernel may ask for.
 //!
 //! `+ - * /`, [`Real::mul_add`] and [`Real::sqrt`] are rounded once, to nearest, on every machine, so a
-//! kernel made of them gives the same bits in the emulator and on a GPU. A product and a sum are never
+//! kernel made of them has the same bits in the emulator and on a GPU. A product and a sum are never
 //! fused implicitly. Transcendental functions come from `libm` on the device and from the
 //! platform on the host; they agree to a few units in the last place.
 

@@ -705,7 +705,7 @@ fn accesses_to_own_copies_before_the_wait_are_found() {
         let said = "reads element 2 of the shared array at byte 16 before it has waited for its copy there (";
         assert!(fault.to_string().contains(said), "{fault}");
     }
-    // What a fault left held is not held in the next launch.
+    // The next launch holds nothing that a fault left held.
     let kernel = reads_its_copy {
         from: &from,
         out: &mut out,

@@ -4,7 +4,7 @@ use crate::math::Real;
 
 /// exp(x) to about one unit in the last place, for |x| up to 700 (`f64`) or 80 (`f32`); beyond, the value at that end.
 ///
-/// Made of additions, products and fused products only, so every machine gives the same bits. 2^k is split off with k the integer nearest
+/// Made of additions, products and fused products only, so the bits are the same on every machine. 2^k is split off with k the integer nearest
 /// to x / ln 2; on the rest, |r| <= 0.3466, the Taylor polynomial of degree 13 (7 in `f32`) is off by 6e-18 (5e-9) relative.
 #[inline(always)]
 pub(crate) fn exponential<T: Real>(x: T) -> T {

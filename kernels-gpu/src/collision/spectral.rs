@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A is the integral of u_k f along the line through v with direction e_m, B that of v_k f over the plane through v normal to it. Both multipliers are real and
-//! even in the wave vector l, so A and B are real, and one complex transform gives both. Source of the form: C. Mouhot and L. Pareschi, Math. Comp. 75 (2006) 1833.
+//! even in the wave vector l, so A and B are real, and one complex transform has both. Source of the form: C. Mouhot and L. Pareschi, Math. Comp. 75 (2006) 1833.
 //!
 //! f occupies a corner of an array of P^3 nodes, P about 1.5 N, that is zero elsewhere. Three kernels leave out what is zero or not wanted:
 //!
@@ -105,7 +105,7 @@ kernel! {
 }
 
 kernel! {
-    /// The bilinear gain of two distributions, `A_g B_m + A_m B_g` in place of `A B`, and both frequencies; otherwise as [`spectral_columns()`].
+    /// The bilinear gain of two distributions, `A_g B_m + A_m B_g` instead of `A B`, and both frequencies; otherwise as [`spectral_columns()`].
     ///
     /// The second distribution of an item lies `partner` items behind the first one, its planes `count` items behind.
     pub fn mixed_columns<T: Real>(

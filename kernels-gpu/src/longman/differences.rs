@@ -216,8 +216,8 @@ kernel! {
     /// `columns[b][r]` receives the difference of order r of V_0, if the rule says so.
     ///
     /// Shared memory: N^2 words and the nodes, 33 KiB in `f64` at N = 64 and 8 nodes. N (nodes + 1) evaluations an integral, of which the last
-    /// N wait for one thread; N barriers. What it costs, and what the fast form ([`warp_differences()`](super::warp_differences())) saves, is what the
-    /// bench shows: most threads idle in most rows.
+    /// N wait for one thread; N barriers. Most threads idle in most rows. The
+    /// bench compares its cost with that of the fast form, [`warp_differences()`](super::warp_differences()).
     pub fn difference_table<T: Real>(
         t, frequencies: In<T>, parameters: In<T>, gauss: In<Quad<T>>, values: Out<T>, columns: Out<T>; rule: FixedRule,
     ) for f32, f64

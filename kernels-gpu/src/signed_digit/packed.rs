@@ -323,8 +323,8 @@ kernel! {
     /// Packs decimal digits: number i is text\[start\[i\]\] to below text\[end\[i\]\], with an optional sign, and becomes a row of `width` limbs. One thread a quad.
     ///
     /// A limb reads its nine characters and, of the limb below, the leading one: from 5 on that one hands a unit up, which is the whole
-    /// carry of a conversion to redundant digits. About 10 bytes read, which neighbours share, and 4 written a limb. What is no digit, and a number without
-    /// digits or with too many, is counted in `faults`. Every quad has one writer.
+    /// carry of a conversion to redundant digits. About 10 bytes read, which neighbours share, and 4 written a limb. Characters other than digits, and numbers without
+    /// digits or with too many, are counted in `faults`. Every quad has one writer.
     pub fn pack_digits(t, text: In<u8>, start: In<u32>, end: In<u32>, limbs: Out<Quad<i32>>, faults: InOut<u32>; width: u32) {
         let item = t.global_idx();
         if item < limbs.len() {

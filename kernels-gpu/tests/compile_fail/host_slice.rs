@@ -1,4 +1,4 @@
-//! A slice of the host in place of a buffer of the machine.
+//! A slice of the host instead of a buffer of the machine.
 
 use rarefy_kernels::collision::collect;
 use rarefy_kernels::{DeviceMemory as Machine, Kernel};

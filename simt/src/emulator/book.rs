@@ -427,7 +427,7 @@ mod tests {
             let is_rival = |y: &Past| y.thread == thread_of(rival) && y.access == rival & KIND;
             prop_assert!(!expected || self.history.iter().filter(races).any(is_rival));
             self.history.push(x);
-            // The thread itself looks its own changes up.
+            // The thread itself checks its own changes.
             let changes_source =
                 access != READ && self.copy.is_some_and(|(owner, ..)| owner == thread);
             Ok(expected || changes_source)

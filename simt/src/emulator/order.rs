@@ -15,7 +15,7 @@ pub enum ThreadOrder {
     Ascending,
     /// From the last to the first.
     Descending,
-    /// Shuffled anew at every barrier; the same seed gives the same orders.
+    /// Shuffled anew at every barrier; the same seed repeats the same orders.
     Random(u64),
 }
 

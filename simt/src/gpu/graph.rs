@@ -113,7 +113,7 @@ fn destroy(graph: sys::CUgraph) {
 impl Device {
     /// Records the launches that `work` makes on this device, without running them.
     ///
-    /// Kernels must have been loaded before: by [`prepare`](Self::prepare), or by running the same launches once. What a graph
+    /// Kernels must have been loaded before: by [`prepare`](Self::prepare), or by running the same launches once. Work that a graph
     /// cannot hold (allocation, copies to and from the host, waiting, events) is an error inside `work`, and so is
     /// any use of this device by another thread meanwhile. When `work` fails, nothing stays recorded and its error is
     /// returned.

@@ -23,7 +23,7 @@ pub struct SpectralShape {
     pub over_n: u32,
     /// Nodes of the padded array along an axis, P: one of [`SPECTRAL_PERIODS`].
     pub period: u32,
-    /// Products of the gain: directions times rank. One transform more gives the collision frequency.
+    /// Products of the gain: directions times rank. One transform more is for the collision frequency.
     pub products: u32,
     /// Lines along the first axis that a block of [`spectral_transform()`](super::spectral_transform()) and of
     /// [`spectral_planes()`](super::spectral_planes()) takes up together.
