@@ -150,6 +150,38 @@ pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const 
     in_order(change.mul_add(fraction, post))
 }
 
+/// Takes a worker's share of `count` items in their order: `first`, `first + step` and so on. N items are read before the first of them is taken, since loads
+/// take long but overlap.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn read_ahead<S: Simt, const N: usize, V: Copy>(
+    t: &S,
+    [first, step, count]: [u32; 3],
+    read: impl Fn(u32) -> V,
+    mut take: impl FnMut(u32, V),
+) {
+    let mut item = first;
+    while item < count {
+        // An item beyond the last is the last once more, so that no branch parts the reads.
+        let at = |k: usize| {
+            let item = item + k as u32 * step;
+            if item < count { item } else { count - 1 }
+        };
+        let mut values = [read(item); N];
+        for k in 1..N {
+            values[k] = read(at(k));
+        }
+        // Without it the compiler moves a read to the branch that takes its value.
+        t.pin_accesses();
+        for k in 0..N {
+            if item + (k as u32) * step < count {
+                take(at(k), values[k]);
+            }
+        }
+        item += N as u32 * step;
+    }
+}
+
 /// The sum over the warps of a block, in their order.
 #[inline(always)]
 #[track_caller]

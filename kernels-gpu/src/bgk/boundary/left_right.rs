@@ -1,7 +1,7 @@
 //! The left and right faces: molecules that leave through them, those that walls send back, and ghosts at the ends of rows.
 
 use super::super::layout::{FACE_WIDTH, FlowShape, PASS_SUMS_BGK, axis, face, row, split};
-use super::super::sweep::sum_of_warps;
+use super::super::sweep::{read_ahead, sum_of_warps};
 use super::near::{InOutTables, Tables, outflow, relaxed};
 use super::{Faces, emission, leaving};
 use crate::Pack;
@@ -91,46 +91,46 @@ kernel! {
         };
         let decay = at(row::DECAY);
         let mut kept = [0.0; 4];
-        let mut chunk = t.lane();
-        while chunk < shape.count_x * parts {
-            let (jx, _) = split(chunk, parts);
-            let vx = of(shape.axis_x(jx) + axis::VELOCITY);
-            let part = decay * leaves(jx, vx);
-            let sum = |k: u32| {
-                let at = (chunk * PASS_SUMS_BGK + k) * shape.plane() + place;
-                part * partial.get(t, at as usize).to_f64()
-            };
-            if part > 0.0 {
-                let mass = sum(0);
+        read_ahead::<_, 4, _>(
+            t,
+            [t.lane(), WARP, shape.count_x * parts],
+            |chunk| {
+                let (jx, _) = split(chunk, parts);
+                let vx = of(shape.axis_x(jx) + axis::VELOCITY);
+                let sum = |k: u32| partial.get(t, ((chunk * PASS_SUMS_BGK + k) * shape.plane() + place) as usize);
+                (vx, leaves(jx, vx), [sum(0), sum(1), sum(2)])
+            },
+            |_, (vx, part, sums)| {
+                let [mass, along_y, rest] = sums.map(|sum| decay * part * sum.to_f64());
                 kept[0] += mass;
                 kept[1] += vx * mass;
-                kept[2] += sum(1);
-                kept[3] += vx * vx * mass + sum(2);
-            }
-            chunk += WARP;
-        }
+                kept[2] += along_y;
+                kept[3] += vx * vx * mass + rest;
+            },
+        );
         let (mut x, mut y, mut m) = ([0.0; 3], [0.0; 3], [0.0; 2]);
-        let mut j = t.lane();
-        while j < shape.count_x {
-            let v = of(shape.axis_x(j) + axis::VELOCITY);
-            let factor = leaves(j, v) * at(row::X + j);
-            x = [x[0] + factor, x[1] + v * factor, x[2] + v * v * factor];
-            j += WARP;
-        }
-        let mut j = t.lane();
-        while j < shape.count_y {
-            let v = of(shape.axis_y(j) + axis::VELOCITY);
-            let factor = at(shape.row_y() + j);
-            y = [y[0] + factor, y[1] + v * factor, y[2] + v * v * factor];
-            j += WARP;
-        }
-        let mut j = t.lane();
-        while j < shape.count_m {
-            let factor = at(shape.row_m() + j);
-            let (mass, energy) = (of(shape.axis_m(j) + axis::VELOCITY), of(shape.axis_m(j) + axis::WHOLE));
-            m = [m[0] + mass * factor, m[1] + energy * factor];
-            j += WARP;
-        }
+        let (of_x, of_y, of_m) = (shape.count_x, shape.count_y, shape.count_m);
+        let most = [of_y, of_m].into_iter().fold(of_x, |most, count| if count > most { count } else { most });
+        let weighted = |j: u32, count: u32, value: f64| if j < count { value } else { 0.0 };
+        read_ahead::<_, 1, _>(
+            t,
+            [t.lane(), WARP, most],
+            |j| {
+                let [jx, jy, jm] = [of_x, of_y, of_m].map(|count| if j < count { j } else { count - 1 });
+                let vx = of(shape.axis_x(jx) + axis::VELOCITY);
+                let inner = [axis::VELOCITY, axis::WHOLE].map(|entry| of(shape.axis_m(jm) + entry));
+                let factors = [row::X + jx, shape.row_y() + jy, shape.row_m() + jm].map(at);
+                (vx, leaves(jx, vx), of(shape.axis_y(jy) + axis::VELOCITY), inner, factors)
+            },
+            |j, (vx, part, vy, [mass, energy], factors)| {
+                let factor = weighted(j, of_x, part * factors[0]);
+                x = [x[0] + factor, x[1] + vx * factor, x[2] + vx * vx * factor];
+                let factor = weighted(j, of_y, factors[1]);
+                y = [y[0] + factor, y[1] + vy * factor, y[2] + vy * vy * factor];
+                let factor = weighted(j, of_m, factors[2]);
+                m = [m[0] + mass * factor, m[1] + energy * factor];
+            },
+        );
         let [x0, x1, x2] = x.map(|value| sum_of_lanes(t, value));
         let [y0, y1, y2] = y.map(|value| sum_of_lanes(t, value));
         let [m0, m1] = m.map(|value| sum_of_lanes(t, value));
@@ -311,14 +311,16 @@ fn send_back<S: Simt, T: Real>(
         let emitted = emission(shape, side);
         density = carried[0] / emissions.get(t, emitted);
         let column = (shape.face_columns(side) + FACE_WIDTH * iy) as usize;
-        let mut index = worker;
-        while index < FACE_WIDTH * shape.count_x {
-            let (jx, copy) = (index / FACE_WIDTH, index % FACE_WIDTH);
-            let value = density * emissions.get(t, emitted + 1 + jx as usize);
-            let at = (row::X + jx) as usize * shape.columns() as usize + column;
-            tables.set(t, at + copy as usize, T::from_f64(value));
-            index += workers;
-        }
+        read_ahead::<_, 4, _>(
+            t,
+            [worker, workers, FACE_WIDTH * shape.count_x],
+            |index| emissions.get(t, emitted + 1 + (index / FACE_WIDTH) as usize),
+            |index, unit| {
+                let (jx, copy) = (index / FACE_WIDTH, index % FACE_WIDTH);
+                let at = (row::X + jx) as usize * shape.columns() as usize + column;
+                tables.set(t, at + copy as usize, T::from_f64(density * unit));
+            },
+        );
     }
     if worker < leaving::LEN {
         let mut value = density;

@@ -1,7 +1,7 @@
 //! The bottom and top faces of a plane: molecules that leave through them, those that walls send back, and ghost rows.
 
 use super::super::layout::{FACE_WIDTH, FlowShape, axis, ceiling, face, row, split};
-use super::super::sweep::{Source, limited, source, sum_of_warps};
+use super::super::sweep::{Source, limited, read_ahead, source, sum_of_warps};
 use super::near::{Inner, Tables, outflow};
 use super::{Faces, emission, leaving};
 use crate::Pack;
@@ -58,14 +58,15 @@ kernel! {
         let ix = block * WARP + t.lane();
         let inside = ix < shape.nx;
         let at = |warp: u32, k: u32| (warp * 4 + k) * WARP + t.lane();
-        let mut sums = [0.0; 4];
-        let mut chunk = t.warp();
-        while chunk < faces.chunks && inside {
-            for k in 0..4 {
-                let at = ((chunk * 2 + side) * 4 + k) * shape.nx + ix;
-                sums[k as usize] += partial.get(t, at as usize);
-            }
-            chunk += t.warps();
+        let mut sums = Pack([0.0; 4]);
+        let parts = |chunk: u32| {
+            Pack::<f64, 4>::from_fn(|k| {
+                let at = ((chunk * 2 + side) * 4 + k as u32) * shape.nx + ix;
+                partial.get(t, at as usize)
+            })
+        };
+        if inside {
+            read_ahead::<_, 8, _>(t, [t.warp(), t.warps(), faces.chunks], parts, |_, part| sums += part);
         }
         let mut k = 0;
         while k < 4 {
@@ -82,13 +83,15 @@ kernel! {
             let emitted = emission(&shape, 2 + side);
             density = total(0) / emissions.get(t, emitted);
             let column = (shape.face_columns(2 + side) + ix) as usize;
-            let mut jx = t.warp();
-            while jx < shape.count_x {
-                let value = density * emissions.get(t, emitted + 1 + jx as usize);
-                let at = (row::X + jx) as usize * shape.columns() as usize + column;
-                tables.set(t, at, T::from_f64(value));
-                jx += t.warps();
-            }
+            read_ahead::<_, 4, _>(
+                t,
+                [t.warp(), t.warps(), shape.count_x],
+                |jx| emissions.get(t, emitted + 1 + jx as usize),
+                |jx, unit| {
+                    let at = (row::X + jx) as usize * shape.columns() as usize + column;
+                    tables.set(t, at, T::from_f64(density * unit));
+                },
+            );
         }
         let at = (2 * shape.ny + side * shape.nx + ix) * leaving::LEN;
         let k = t.warp();

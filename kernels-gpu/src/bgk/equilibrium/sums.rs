@@ -2,7 +2,7 @@
 
 use super::super::exponential::{exponential, power_of_two};
 use super::super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, split};
-use super::super::sweep::sum_of_warps;
+use super::super::sweep::{read_ahead, sum_of_warps};
 use crate::math::Real;
 use crate::memory::{In, Shared};
 use crate::simt::{Simt, WARP};
@@ -79,7 +79,7 @@ pub(super) fn combine<S: Simt, const K: usize>(
 }
 
 /// Chunks whose partial sums are in flight together.
-const AHEAD: usize = 4;
+const AHEAD: usize = 5;
 
 /// Adds the partial sums of this warp's share of all `chunks`; `per_vx` of them share a v_x.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -106,11 +106,11 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
                 parts[k as usize] = partial.get(t, at as usize);
             }
         }
-        parts
-    };
-    let mut add = |chunk: u32, parts: [T; PASS_SUMS_SHAKHOV as usize]| {
         let (jx, _) = split(chunk, per_vx);
         let (vx, _) = node(t, axes, jx);
+        (vx, parts)
+    };
+    let add = |_, (vx, parts): (f64, [T; PASS_SUMS_SHAKHOV as usize])| {
         let (mass, along_y, rest) = (parts[0].to_f64(), parts[1].to_f64(), parts[2].to_f64());
         let energy = vx * vx * mass + rest;
         sums[0] += mass;
@@ -125,21 +125,7 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
             sums[8] += vx * along_y;
         }
     };
-    let mut chunk = t.warp();
-    while chunk + (AHEAD as u32 - 1) * t.warps() < chunks {
-        let mut parts = [[T::ZERO; PASS_SUMS_SHAKHOV as usize]; AHEAD];
-        for i in 0..AHEAD {
-            parts[i] = load(chunk + i as u32 * t.warps());
-        }
-        for i in 0..AHEAD {
-            add(chunk + i as u32 * t.warps(), parts[i]);
-        }
-        chunk += AHEAD as u32 * t.warps();
-    }
-    while chunk < chunks {
-        add(chunk, load(chunk));
-        chunk += t.warps();
-    }
+    read_ahead::<_, AHEAD, _>(t, [t.warp(), t.warps(), chunks], load, add);
 }
 
 /// Sums of w^k along x and y for k below `POWERS`, and of v^2k along z, with the Maxwellian's factors.
