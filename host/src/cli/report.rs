@@ -1,6 +1,7 @@
 //! The record of a run: `run.json`, and warnings.
 
 mod artefact;
+mod case;
 mod ending;
 mod files;
 mod folder;
@@ -26,9 +27,9 @@ use super::streams;
 use crate::compute::Resolved;
 use crate::error::{Error, Result};
 pub(super) use artefact::Artefact;
+pub(super) use case::in_case;
 use ending::{incomplete, written_to};
 pub(super) use files::Output;
-pub(super) use sweeping::in_case;
 
 /// Entries of the record that are about the run and not its results.
 const FRAME: [&str; 9] = [
@@ -92,7 +93,7 @@ impl Report {
             common: common.clone(),
             files: Transaction::default(),
             folder: None,
-            case: sweeping::case(),
+            case: case::case(),
             bare: false,
             warnings: Vec::new(),
             timings: Map::new(),

@@ -1,6 +1,5 @@
 //! The folder and the record of a sweep under way.
 
-use std::cell::RefCell;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -9,24 +8,6 @@ use super::{Report, record_text};
 use crate::cli::failure::Failure;
 use crate::cli::names::RECORD;
 use crate::error::Result;
-
-thread_local! {
-    /// The case of a sweep that runs.
-    static CASE: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Does the work of a case of a sweep. Its reports begin warnings on standard error with the name of the case.
-pub(in crate::cli) fn in_case<T>(name: &str, work: impl FnOnce() -> T) -> T {
-    let before = CASE.replace(Some(name.to_owned()));
-    let done = work();
-    CASE.set(before);
-    done
-}
-
-/// The name of the case that runs.
-pub(super) fn case() -> Option<String> {
-    CASE.with_borrow(Clone::clone)
-}
 
 impl Report {
     /// Keeps the warnings in the record of a case under its name. The run of the case has printed them.
