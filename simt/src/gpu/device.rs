@@ -277,10 +277,10 @@ impl Inner {
         }
     }
 
-    /// Frees memory once the work that uses it is done, or keeps it for the next small buffer. The context is current, and no graph is being recorded.
+    /// Frees memory once the work that uses it is done, or keeps it for the next buffer of its size. The context is current, and no graph is being recorded.
     pub(super) fn free(&self, state: &mut State, address: u64, bytes: usize) {
         self.finish(false);
-        if !state.pool.keep(address, bytes) {
+        for address in state.pool.keep(address, bytes) {
             // A destructor cannot return an error.
             // SAFETY: the address was allocated by this device, its last owner is gone, and no work uses it.
             let _ = unsafe { result::free_sync(address) };

@@ -164,7 +164,17 @@ impl Machine for Device {
         let address = match state.pool.take(bytes) {
             Some(address) => Ok(address),
             // SAFETY: the context is current; the memory is owned by the allocation below.
-            None => unsafe { result::malloc_sync(bytes) },
+            None => match unsafe { result::malloc_sync(bytes) } {
+                Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                    for address in state.pool.drain() {
+                        // SAFETY: allocated by this device; no work uses pieces of the pool.
+                        let _ = unsafe { result::free_sync(address) };
+                    }
+                    // SAFETY: as above.
+                    unsafe { result::malloc_sync(bytes) }
+                }
+                other => other,
+            },
         };
         let address = match address {
             Ok(address) => address,
