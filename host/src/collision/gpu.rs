@@ -27,6 +27,7 @@ use crate::error::Result;
 use crate::machine::{Grid, Machine};
 use balance::Balance;
 pub use cells::{CellCollisions, CellStage};
+use correction::SumsBy;
 use direct::Direct;
 use fast::Fast;
 use frequency::{Frequency, way};
@@ -132,6 +133,17 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         config: &OperatorConfig,
         items: usize,
     ) -> Result<Self> {
+        Self::with_sums(machine, name, config, items, SumsBy::ManyBlocks)
+    }
+
+    /// With the blocks of one's choice. The bits depend on them, so they do not depend on the number of distributions.
+    fn with_sums(
+        machine: Arc<M>,
+        name: String,
+        config: &OperatorConfig,
+        items: usize,
+        sums: SumsBy,
+    ) -> Result<Self> {
         let grid = config.grid;
         let (n, cells) = (grid.n(), grid.cells());
         let shape = GridShape {
@@ -142,7 +154,9 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         };
         let factor = config.lattice_factor();
         let conservation = if config.correction == CorrectionMethod::Balanced {
-            Conservation::Balanced(Box::new(Balance::new(&*machine, shape, items, factor)?))
+            Conservation::Balanced(Box::new(Balance::new(
+                &*machine, shape, items, factor, sums,
+            )?))
         } else {
             let corrected = config.correction == CorrectionMethod::Paper;
             Conservation::Paper(correction::Correction::new(
@@ -151,6 +165,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 items,
                 factor,
                 (corrected, config.method == Method::Spectral),
+                sums,
             )?)
         };
         let copies = copies(config) * items;
@@ -356,6 +371,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 scales: &self.scales_there,
                 start: &mut self.start,
                 work: &mut self.work,
+                first: 0,
                 cells: self.shape.cells,
                 items: self.items as u32,
             },

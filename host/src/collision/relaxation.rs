@@ -243,8 +243,10 @@ impl Relaxation {
         if let Some(dt) = config.dt.filter(|&dt| dt > bound) {
             return Err(Error::invalid(
                 "dt",
-                format!("{dt} is beyond stability"),
-                format!("a smaller one: this distribution allows at most {bound:.6}"),
+                dt,
+                format!(
+                    "at most {bound:.6} for this distribution: longer steps are beyond stability"
+                ),
             ));
         }
         if let Some(dt) = config.dt {

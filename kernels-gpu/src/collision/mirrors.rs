@@ -40,7 +40,7 @@ impl MirrorShape {
 kernel! {
     /// Gives all images of a cell the mean of their values, in `values[item][x][y][z]`.
     ///
-    /// A thread a cell; that of the first image of an orbit does the work, 8 values read and written, where a symmetry that is not there repeats values.
+    /// A thread a cell; that of the first image of an orbit does the work. A value that is its own image under a symmetry counts twice.
     ///
     /// **No race**: orbits have no cell in common.
     pub fn mean_of_images<T: Real>(t, values: InOut<T>; shape: MirrorShape) for f32, f64 {
@@ -63,10 +63,32 @@ kernel! {
             if least == images[0] {
                 let at = |map: usize| (plane * n * n + images[map]) as usize;
                 let value = |map: usize| values.get(t, at(map));
-                let sum = ((value(0) + value(1)) + (value(2) + value(3))) + ((value(4) + value(5)) + (value(6) + value(7)));
+                let (mirrored_y, mirrored_z, exchanged) = (shape.y == 1, shape.z == 1, shape.exchange == 1);
+                let first = value(0);
+                let of_y = if mirrored_y { value(1) } else { first };
+                let (of_z, of_both) = if mirrored_z {
+                    let of_z = value(2);
+                    (of_z, if mirrored_y { value(3) } else { of_z })
+                } else {
+                    (first, of_y)
+                };
+                let mut sum = (first + of_y) + (of_z + of_both);
+                sum += if exchanged { (value(4) + value(5)) + (value(6) + value(7)) } else { sum };
                 let mean = sum * T::from_f64(0.125);
-                for map in 0..8 {
-                    values.set(t, at(map), mean);
+                values.set(t, at(0), mean);
+                if mirrored_y {
+                    values.set(t, at(1), mean);
+                }
+                if mirrored_z {
+                    values.set(t, at(2), mean);
+                    if mirrored_y {
+                        values.set(t, at(3), mean);
+                    }
+                }
+                if exchanged {
+                    for map in 4..8 {
+                        values.set(t, at(map), mean);
+                    }
                 }
             }
         }

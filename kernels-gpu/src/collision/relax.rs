@@ -84,14 +84,14 @@ kernel! {
 }
 
 kernel! {
-    /// Copies `items` distributions to where a step starts from, and, times their scales, to the precision of the collision
+    /// Copies `items` distributions, those of `f` from value `first` on, to where a step starts from, and, times their scales, to the precision of the collision
     /// kernels: one thread a cell. A scale is a power of two that keeps the products of small values from underflowing in f32.
     pub fn begin_step<T: Real>(
-        t, f: In<f64>, scales: In<f64>, start: Out<f64>, work: Out<T>; cells: u32, items: u32,
+        t, f: In<f64>, scales: In<f64>, start: Out<f64>, work: Out<T>; first: u32, cells: u32, items: u32,
     ) for f32, f64 {
         let cell = t.global_idx() as u32;
         if cell < cells * items {
-            let value = f.get(t, cell as usize);
+            let value = f.get(t, (first + cell) as usize);
             start.set(t, cell as usize, value);
             let scale = scales.get(t, quotient(cell, cells) as usize);
             work.set(t, cell as usize, T::from_f64(scale * value));

@@ -5,7 +5,7 @@ use rarefy_kernels::collision::{
     self as kernels, BALANCE_WORDS, END_WORDS, GridShape, MAXWELLIAN_WORDS, SHARE_THREADS,
 };
 
-use super::correction::{MOST_BLOCKS, Sums, sharing};
+use super::correction::{Sums, SumsBy, sharing};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
 
@@ -30,9 +30,14 @@ pub(super) struct Balance<M: Machine> {
 
 impl<M: Machine> Balance<M> {
     /// For `items` distributions; the rate is `factor` times the lattice operator.
-    pub(super) fn new(machine: &M, shape: GridShape, items: usize, factor: f64) -> Result<Self> {
-        // However many distributions there are: the bits depend on it.
-        let blocks = shape.cells.div_ceil(SHARE_THREADS).min(MOST_BLOCKS);
+    pub(super) fn new(
+        machine: &M,
+        shape: GridShape,
+        items: usize,
+        factor: f64,
+        sums: SumsBy,
+    ) -> Result<Self> {
+        let blocks = sums.blocks(shape.cells, 1);
         let parts = |words: u32| machine.allocate(items * (blocks * words) as usize);
         Ok(Self {
             shape,
@@ -53,6 +58,11 @@ impl<M: Machine> Balance<M> {
             blocks: self.items * blocks,
             threads: SHARE_THREADS,
         }
+    }
+
+    /// The sums of [`split`](Self::split), by its blocks.
+    pub(super) fn sums_of_state(&self) -> &M::Buffer<f64> {
+        &self.parts
     }
 
     /// Takes each distribution apart: `work` receives the deviations of all, and behind them the means.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::boltzmann::copy_values;
-use rarefy_kernels::collision::{self as kernels, BALANCE_WORDS, SHARE_THREADS, StageWeights};
+use rarefy_kernels::collision::{
+    self as kernels, BALANCE_WORDS, GridShape, SHARE_THREADS, StageWeights,
+};
 
-use super::correction::{MOST_BLOCKS, sharing};
+use super::correction::{SumsBy, sharing};
 use super::values::CELL_THREADS;
-use super::{MachineEngine, together, working_scale};
+use super::{Conservation, MachineEngine, together, working_scale};
 use crate::collision::integrator::stages;
 use crate::collision::{Integrator, OperatorConfig};
 use crate::error::Result;
@@ -71,7 +73,8 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
     ) -> Result<Self> {
         config.validate()?;
         let items = together::<M, T>(&machine, config, cells)?;
-        let mut engine = MachineEngine::new(machine, String::new(), config, items)?;
+        let mut engine =
+            MachineEngine::with_sums(machine, String::new(), config, items, SumsBy::FewBlocks)?;
         engine.scales = vec![working_scale(&[largest]); items];
         let (machine, scales) = (engine.machine.clone(), engine.scales.clone());
         machine.write(&mut engine.scales_there, &scales)?;
@@ -86,6 +89,11 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
     /// The machine.
     pub fn machine(&self) -> &Arc<M> {
         &self.engine.machine
+    }
+
+    /// The velocity grid.
+    pub(crate) fn shape(&self) -> GridShape {
+        self.engine.shape
     }
 
     /// Copies the distributions of all cells.
@@ -180,8 +188,7 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
             Some(penalty) => penalty,
             None => {
                 let machine = &self.engine.machine;
-                // However many distributions there are: the bits depend on it.
-                let blocks = shape.cells.div_ceil(SHARE_THREADS).min(MOST_BLOCKS);
+                let blocks = SumsBy::FewBlocks.blocks(shape.cells, 1);
                 Penalty {
                     blocks,
                     sharing: sharing(&**machine, items, blocks),
@@ -198,9 +205,19 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
         let grid = grid_of(blocks);
         let [start, transport] = at;
         for first in self.groups() {
-            self.load(now, first)?;
-            self.engine.evaluate()?;
             let engine = &mut self.engine;
+            let per_cell = engine.cell_grid();
+            let load = kernels::begin_step {
+                f: now,
+                scales: &engine.scales_there,
+                start: &mut engine.f,
+                work: &mut engine.work,
+                first: first * shape.cells,
+                cells: shape.cells,
+                items: items as u32,
+            };
+            engine.machine.launch(per_cell, load)?;
+            engine.evaluate()?;
             let machine = &engine.machine;
             let weights = StageWeights {
                 before: stage.before,
@@ -211,20 +228,26 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
                 sharing,
                 first,
             };
-            let sum = kernels::sum_state {
-                f: &engine.f,
-                parts: &mut penalty.parts,
-                shape,
-                blocks,
+            let parts = match &engine.conservation {
+                Conservation::Balanced(balance) => balance.sums_of_state(),
+                Conservation::Paper(_) => {
+                    let sum = kernels::sum_state {
+                        f: &engine.f,
+                        parts: &mut penalty.parts,
+                        shape,
+                        blocks,
+                    };
+                    machine.launch(grid, sum)?;
+                    &penalty.parts
+                }
             };
-            machine.launch(grid, sum)?;
             let of_stage = kernels::explicit_stage {
                 f: &engine.f,
                 start,
                 transport,
                 rate: &engine.rate,
                 summaries: &engine.summary,
-                parts: &penalty.parts,
+                parts,
                 penalties: &mut penalty.rates,
                 explicit: &mut *explicit,
                 out: &mut engine.start,

@@ -9,10 +9,7 @@ use crate::machine::{Grid, Machine};
 /// Cells from which on several blocks share a distribution. Below, one block is done before four more kernels have started.
 const SHARED_FROM: u32 = 4096;
 /// The most blocks that share a distribution, a cell for each of their threads up to there: each sums the words of all others.
-pub(super) const MOST_BLOCKS: u32 = 128;
-
-/// Cells of a thread in the two steps of one solution: a block's sums over its threads take longer than those of a thread.
-const CELLS_AT_ONCE: u32 = 2;
+const MOST_BLOCKS: u32 = 128;
 
 /// Intermediate results of the steps.
 pub(super) struct Correction<M: Machine> {
@@ -44,13 +41,33 @@ pub(super) struct Sums<'a, M: Machine, T: Real> {
     pub(super) summary: &'a mut M::Buffer<f64>,
 }
 
+/// How blocks share the sums over a distribution in the corrections of few launches.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SumsBy {
+    /// Many, so that one distribution takes little time.
+    ManyBlocks,
+    /// Few, whose threads have several cells each, so that many distributions take little time: sums over the threads take longer than those of a thread.
+    FewBlocks,
+}
+
+impl SumsBy {
+    /// Blocks for so many cells, of which a thread has `least` where many blocks share them.
+    pub(super) fn blocks(self, cells: u32, least: u32) -> u32 {
+        let each = match self {
+            Self::ManyBlocks => least,
+            Self::FewBlocks => 4,
+        };
+        cells.div_ceil(each * SHARE_THREADS).min(MOST_BLOCKS)
+    }
+}
+
 /// Blocks of each of so many distributions, at most `blocks`, that together fill a machine: what every block computes for itself is then computed few times.
 pub(super) fn sharing<M: Machine>(machine: &M, items: usize, blocks: u32) -> u32 {
     /// Blocks that hide each other's latency on a multiprocessor.
     const RESIDENT: u32 = 8;
     let items = u32::try_from(items).unwrap_or(u32::MAX);
     let full = RESIDENT * machine.multiprocessors().count;
-    full.div_ceil(items.max(1)).clamp(1, blocks)
+    (full / items.max(1)).clamp(1, blocks)
 }
 
 impl<M: Machine> Correction<M> {
@@ -61,12 +78,13 @@ impl<M: Machine> Correction<M> {
         items: usize,
         factor: f64,
         (corrected, at_once): (bool, bool),
+        sums: SumsBy,
     ) -> Result<Self> {
         let at_once = at_once && corrected;
-        let blocks = if at_once || shape.cells >= SHARED_FROM {
-            // However many distributions there are: the bits depend on it.
-            let each = if at_once { CELLS_AT_ONCE } else { 1 };
-            shape.cells.div_ceil(each * SHARE_THREADS).min(MOST_BLOCKS)
+        let blocks = if at_once {
+            sums.blocks(shape.cells, 2)
+        } else if shape.cells >= SHARED_FROM {
+            shape.cells.div_ceil(SHARE_THREADS).min(MOST_BLOCKS)
         } else {
             0
         };
@@ -258,8 +276,15 @@ mod tests {
             cells: SHARED_FROM,
             ..shape
         };
-        let mut correction = Correction::new(&machine, many, items, 0.25, (corrected, at_once))
-            .expect("a correction");
+        let mut correction = Correction::new(
+            &machine,
+            many,
+            items,
+            0.25,
+            (corrected, at_once),
+            SumsBy::ManyBlocks,
+        )
+        .expect("a correction");
         assert!(blocks <= correction.blocks);
         (correction.shape, correction.blocks) = (shape, blocks);
         let upload = |values: &[f64]| machine.upload(values).expect("memory");

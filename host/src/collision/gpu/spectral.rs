@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{Memory, check_memory};
 
-/// Bytes of the planes of the distributions that are taken up together: they stay in the cache that all blocks share.
-const PLANES_BYTES: u64 = 32 << 20;
+/// Bytes of the planes of the distributions that are taken up together. Launches of fewer, whose planes stay in the cache that all blocks share, wait for each other longer than memory takes.
+const PLANES_BYTES: u64 = 512 << 20;
 /// Shared memory of a block of the columns: some blocks share a multiprocessor.
 const COLUMN_BYTES: u32 = 48 << 10;
 /// The most lines along the first axis that a block takes up together: one for each lane of a warp.
@@ -61,7 +61,8 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         let copies = if mixed { 2 } else { 1 };
         let bytes = |numbers: u32| u64::from(numbers) * 2 * size_of::<T>() as u64;
         let each = copies * bytes(shape.planes());
-        let together = (PLANES_BYTES / each).clamp(1, items as u64) as u32;
+        let together =
+            (PLANES_BYTES.min(limits.free_bytes / 8) / each).clamp(1, items as u64) as u32;
         let tables = bytes(shape.spectrum()) * u64::from(shape.products + 1);
         check_memory(
             &format!(
