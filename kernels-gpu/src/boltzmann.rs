@@ -5,7 +5,8 @@
 //! or, for a method of lines, the rate of change by the same slopes.
 
 use crate::bgk::sweep::limited;
-use crate::collision::reduce::{block_sum, scratch_words};
+use crate::collision::GridShape;
+use crate::collision::reduce::{block_combine, block_sum, scratch_words};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::In;
@@ -74,15 +75,6 @@ impl Lines {
         quotient(self.cells, self.length)
     }
 
-    /// The line of a cell, and its place on it from the low end.
-    #[inline(always)]
-    pub fn place(&self, cell: u32) -> [u32; 2] {
-        let lines = quotient(cell, self.distance);
-        let beside = quotient(lines, self.length);
-        let place = lines - beside * self.length;
-        [cell - lines * self.distance + beside * self.distance, place]
-    }
-
     /// The first value of a node in the ghosts beyond an end: the `d`-th place from the low (0) or the high (1) end. Ghosts lie `[end][place][line][node]`, places ascending.
     #[inline(always)]
     pub fn ghost(&self, side: u32, d: u32, row: u32) -> u32 {
@@ -127,6 +119,9 @@ struct Beam<'a> {
     node: u32,
     /// The node with the opposite velocity along the line.
     opposite: u32,
+    /// The first value of the cell where the molecules come in, and from a cell to the next.
+    entry: u32,
+    stride: i32,
     forward: bool,
     whole: i32,
     fraction: f64,
@@ -146,6 +141,9 @@ impl<'a> Beam<'a> {
         let runs = quotient(node, lines.run);
         let j = runs - quotient(runs, lines.count) * lines.count;
         let at = j as usize * courant::LEN;
+        let forward = shifts.get(t, at + courant::DIRECTION) > 0.0;
+        let entry = lines.cell(row, if forward { 0 } else { lines.length - 1 });
+        let stride = (lines.distance * lines.nodes) as i32;
         Self {
             lines,
             from,
@@ -153,7 +151,9 @@ impl<'a> Beam<'a> {
             row,
             node,
             opposite: (node + (lines.count - 1 - j) * lines.run) - j * lines.run,
-            forward: shifts.get(t, at + courant::DIRECTION) > 0.0,
+            entry: entry * lines.nodes,
+            stride: if forward { stride } else { -stride },
+            forward,
             whole: shifts.get(t, at + courant::WHOLE) as i32,
             fraction: shifts.get(t, at + courant::FRACTION),
             rest: shifts.get(t, at + courant::REST),
@@ -171,6 +171,12 @@ impl<'a> Beam<'a> {
         }
     }
 
+    /// The first value of the cell at a place on the line.
+    #[inline(always)]
+    fn value(&self, place: i32) -> u32 {
+        self.entry.wrapping_add_signed(place * self.stride)
+    }
+
     /// The value of a node in the cell at a place.
     #[inline(always)]
     #[track_caller]
@@ -178,10 +184,7 @@ impl<'a> Beam<'a> {
         let last = self.lines.length as i32 - 1;
         let place = if place < last { place } else { last };
         let place = if place > 0 { place } else { 0 };
-        let place = if self.forward { place } else { last - place };
-        let cell = self.lines.cell(self.row, place as u32);
-        let first = cell as usize * self.lines.nodes as usize;
-        self.from.get(t, first + node as usize)
+        self.from.get(t, (self.value(place) + node) as usize)
     }
 
     /// The value in the `d`-th ghost beyond the end where the molecules come in, or leave.
@@ -253,44 +256,70 @@ impl<'a> Beam<'a> {
     }
 }
 
+/// Cells of a line that a thread of [`stream_cells()`] takes up one after the other.
+pub const CELLS_OF_A_THREAD: u32 = 8;
+
+impl Lines {
+    /// Threads of [`stream_cells()`].
+    pub const fn threads(&self) -> u32 {
+        self.cells / self.length * self.length.div_ceil(CELLS_OF_A_THREAD) * self.nodes
+    }
+}
+
 kernel! {
-    /// `out` = `from`, shifted by |v| dt: `f_p - a (f_p - f_(p-1)) - a(1-a)/2 (S_p - S_(p-1))`, p being k cells upstream; or its rate of change. One thread a value.
+    /// `out` = `from`, shifted by |v| dt: `f_p - a (f_p - f_(p-1)) - a(1-a)/2 (S_p - S_(p-1))`, p being k cells upstream; or its rate of change.
     ///
     /// `comes[end][node]` comes in at the low (0) and the high (1) end, at walls times `densities[end][line]`; where molecules leave, the last cell is repeated, and for rates
-    /// extrapolated. Beyond a cut lie `ghosts`, as [`Lines::ghost`] has them. `shifts` has the entries of [`courant`] for each velocity along the lines. Neighbouring threads have neighbouring nodes, so all loads are coalesced; of the four or two values that a thread
-    /// reads all but one are in the cache, as neighbouring cells have read or will read them. 16 bytes a value. Nothing is written that is read by another thread.
+    /// extrapolated. Beyond a cut lie `ghosts`, as [`Lines::ghost`] has them. `shifts` has the entries of [`courant`] for each velocity along the lines. A thread follows the molecules of a node through
+    /// [`CELLS_OF_A_THREAD`] cells, so it reads a value once, and neighbouring threads have neighbouring nodes, so all loads are coalesced. 16 bytes a value. Nothing is written that is read by another thread.
     pub fn stream_cells(t, from: In<f64>, ghosts: In<f64>, comes: In<f64>, densities: In<f64>, shifts: In<f64>, out: InOut<f64>; lines: Lines) {
         let item = t.global_idx() as u32;
-        if item >= lines.cells * lines.nodes {
+        let pieces = (lines.length - 1) / CELLS_OF_A_THREAD + 1;
+        let piece_of_row = quotient(item, lines.nodes);
+        let node = item - piece_of_row * lines.nodes;
+        let row = quotient(piece_of_row, pieces);
+        if row >= lines.rows() {
             return;
         }
-        let cell = quotient(item, lines.nodes);
-        let node = item - cell * lines.nodes;
-        let [row, place] = lines.place(cell);
+        let piece = piece_of_row - row * pieces;
         let beam = Beam::of(t, lines, [from, ghosts], shifts, (row, node));
         let side = if beam.forward { 0 } else { 1 };
         let mut enters = comes.get(t, (side * lines.nodes + node) as usize);
         if beam.ends()[0] == end::WALL {
             enters *= densities.get(t, (side * lines.rows() + row) as usize);
         }
-        let place = if beam.forward { place } else { lines.length - 1 - place };
-        let p = place as i32 - beam.whole;
+        let mut place = piece * CELLS_OF_A_THREAD;
+        let after_last = place + CELLS_OF_A_THREAD;
+        let after_last = if after_last < lines.length { after_last } else { lines.length };
         let a = beam.fraction;
-        let (here, before) = (beam.at(t, enters, p), beam.at(t, enters, p - 1));
-        let base = if lines.write == write::SHIFTED {
-            here
-        } else if lines.write == write::RATES {
-            0.0
-        } else {
-            out.get(t, item as usize)
-        };
-        let mut value = Real::mul_add(a, before - here, base);
+        let mut p = place as i32 - beam.whole;
+        let mut before = beam.at(t, enters, p - 1);
+        let mut here = beam.at(t, enters, p);
+        let mut slope = 0.0;
         if lines.sloped != 0 {
-            let (first, after) = (beam.at(t, enters, p - 2), beam.at(t, enters, p + 1));
-            let halves = beam.slope(p, [before, here, after]) - beam.slope(p - 1, [first, before, here]);
-            value = Real::mul_add(-a * beam.rest, halves, value);
+            slope = beam.slope(p - 1, [beam.at(t, enters, p - 2), before, here]);
         }
-        out.set(t, item as usize, value);
+        while place < after_last {
+            let to = (beam.value(place as i32) + node) as usize;
+            let base = if lines.write == write::SHIFTED {
+                here
+            } else if lines.write == write::RATES {
+                0.0
+            } else {
+                out.get(t, to)
+            };
+            let after = beam.at(t, enters, p + 1);
+            let mut value = Real::mul_add(a, before - here, base);
+            if lines.sloped != 0 {
+                let next = beam.slope(p, [before, here, after]);
+                value = Real::mul_add(-a * beam.rest, next - slope, value);
+                slope = next;
+            }
+            out.set(t, to, value);
+            (before, here) = (here, after);
+            place += 1;
+            p += 1;
+        }
     }
 }
 
@@ -335,6 +364,45 @@ kernel! {
         if t.thread_idx() == 0 {
             let unit = units.get(t, if high { 1 } else { 0 });
             densities.set(t, t.block_idx() as usize, ((1.0 - share) * flat + slopes) / unit);
+        }
+    }
+}
+
+/// Words of a cell that [`sums_of_cells()`] leaves: sums of f, f v and f |v|^2, the least and the largest value.
+pub const CELL_WORDS: u32 = 7;
+
+kernel! {
+    /// Sums of f, of f v and of f |v|^2 in each cell of space, v being the velocity from the middle of the box, and the range of f. A sum shows values that are not finite.
+    ///
+    /// A block a cell, 8 bytes read a value.
+    pub fn sums_of_cells(t, f: In<f64>, words: Out<f64>; shape: GridShape)
+    shared { scratch: [f64; scratch_words(5)] } {
+        let first = t.block_idx() as usize * shape.cells as usize;
+        let middle = shape.middle();
+        let mut sums = [0.0; 5];
+        let mut range = [f64::NEG_INFINITY; 2];
+        let mut node = t.thread_idx();
+        while node < shape.cells {
+            let value = f.get(t, first + node as usize);
+            let xi = shape.velocity(node);
+            let v = [xi[0] - middle, xi[1] - middle, xi[2] - middle];
+            sums[0] += value;
+            sums[1] += value * v[0];
+            sums[2] += value * v[1];
+            sums[3] += value * v[2];
+            sums[4] += value * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+            range = [range[0].max(-value), range[1].max(value)];
+            node += t.block_dim();
+        }
+        let [below, above] = block_combine(t, range, scratch, |a, b| if a > b { a } else { b });
+        let sums = block_sum(t, sums, scratch);
+        if t.thread_idx() == 0 {
+            let line = (t.block_idx() * CELL_WORDS) as usize;
+            for k in 0..5 {
+                words.set(t, line + k, sums[k]);
+            }
+            words.set(t, line + 5, -below);
+            words.set(t, line + 6, above);
         }
     }
 }

@@ -216,6 +216,50 @@ fn walls_keep_mass_and_periodic_faces_all() {
     }
 }
 
+/// Kernels and host sum the fields of a residual for themselves; those of a look are other sums. The box moves.
+#[test]
+fn a_residual_is_that_of_the_moments() {
+    for backend in [Backend::Cpu, Backend::Emulator] {
+        let mut config = config(1, Stepping::Penalised, 0.02);
+        config.operator.compute.backend = backend;
+        config.boundaries = Boundaries::line(Boundary::Periodic, Boundary::Periodic);
+        config.drift = 0.3;
+        let phase = |x: f64| std::f64::consts::TAU * x;
+        let state = |x: f64, _: f64| State {
+            density: 1.0 + 0.2 * phase(x).sin(),
+            velocity: [0.4, 0.1 * phase(x).cos()],
+            temperature: 1.0 + 0.1 * phase(x).cos(),
+        };
+        config.start(state).unwrap();
+        let mut flow = Flow::new(config).unwrap();
+        let mut fields = |steps: u64| {
+            flow.advance(steps).unwrap();
+            let residual = flow.residual().unwrap();
+            let states: Vec<State> = flow.moments().unwrap().iter().map(Moments::state).collect();
+            (residual, states)
+        };
+        let (first, before) = fields(1);
+        let (residual, now) = fields(2);
+        let change = |of: &[fn(&State) -> f64]| {
+            let pairs = || {
+                of.iter()
+                    .flat_map(|of| before.iter().zip(&now).map(|(a, b)| (of(a), of(b))))
+            };
+            let difference: f64 = pairs().map(|(a, b)| (b - a).powi(2)).sum();
+            let size: f64 = pairs().map(|(_, b)| b * b).sum();
+            (difference / size).sqrt() / 0.04
+        };
+        let expected = change(&[|s| s.density])
+            .max(change(&[|s| s.velocity[0], |s| s.velocity[1]]))
+            .max(change(&[|s| s.temperature]));
+        assert!(first.is_infinite());
+        assert!(
+            (residual / expected - 1.0).abs() < 1e-10,
+            "{backend:?}: {residual}, {expected}"
+        );
+    }
+}
+
 #[test]
 fn a_penalised_run_goes_on_from_its_checkpoint_to_the_same_bits() {
     let mut whole = Flow::new(config(2, Stepping::Penalised, 0.02)).unwrap();

@@ -19,7 +19,9 @@ pub(super) trait Engine: Send {
     fn own(&self) -> Range<usize>;
     /// The distributions of its cells, `[cell][ix][iy][iz]`.
     fn distributions(&mut self) -> Result<Vec<f64>>;
-    /// Replaces them.
+    /// The [`CELL_WORDS`](rarefy_kernels::boltzmann::CELL_WORDS) of each of its cells: sums of f, f v and f |v|^2, v being the velocity from the centre of the box, the least and the largest value.
+    fn sums(&mut self) -> Result<Vec<f64>>;
+    /// Replaces the distributions.
     fn restore(&mut self, f: &[f64]) -> Result<()>;
 }
 

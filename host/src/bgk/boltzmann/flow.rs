@@ -5,6 +5,7 @@ use std::mem::take;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rarefy_kernels::boltzmann::CELL_WORDS;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +72,18 @@ impl Extremes {
             least: f.iter().copied().fold(f64::INFINITY, f64::min),
             largest: f.iter().copied().fold(0.0, f64::max),
             finite: f.iter().all(|f| f.is_finite()),
+        }
+    }
+
+    /// Of the sums of cells.
+    fn of_cells(cells: &[[f64; CELL_WORDS as usize]]) -> Self {
+        Self {
+            least: cells
+                .iter()
+                .map(|cell| cell[5])
+                .fold(f64::INFINITY, f64::min),
+            largest: cells.iter().map(|cell| cell[6]).fold(0.0, f64::max),
+            finite: cells.iter().flatten().all(|word| word.is_finite()),
         }
     }
 
@@ -224,7 +237,7 @@ impl Flow {
                 format!("{nodes} values of each cell at step {}", flow.step),
             ));
         }
-        flow.check_all(&f)?;
+        flow.check_everywhere(Extremes::of(&f))?;
         flow.engine.run(|engine| engine.restore(&f))?;
         Ok(flow)
     }
@@ -342,17 +355,13 @@ impl Flow {
     /// # Errors
     /// A fault of the device; distributions that have become negative.
     pub fn residual(&mut self) -> Result<f64> {
-        let f = self.engine.run(|engine| engine.distributions())?;
-        self.check_all(&f)?;
-        let moments = self.gather_moments(self.moments_of(&f))?;
-        let states: Vec<State> = moments.iter().map(Moments::state).collect();
-        let field = |of: fn(&State) -> f64| states.iter().map(of).collect();
-        let fields = [
-            field(|s| s.density),
-            field(|s| s.velocity[0]),
-            field(|s| s.velocity[1]),
-            field(|s| s.temperature),
-        ];
+        let words = self.engine.run(|engine| engine.sums())?;
+        let (cells, _) = words.as_chunks();
+        self.check_everywhere(Extremes::of_cells(cells))?;
+        let own = cells.iter().flat_map(|cell| self.state_numbers(cell));
+        let states = self.gather(own.collect())?;
+        let (states, _) = states.as_chunks::<4>();
+        let fields = [0, 1, 2, 3].map(|k| states.iter().map(|state| state[k]).collect());
         self.change.residual(fields, self.step, self.config.dt)
     }
 
@@ -435,9 +444,18 @@ impl Flow {
         })
     }
 
-    /// [`check`](Self::check) of the distributions of all ranks, of which `f` has this rank's. All find the same.
-    fn check_all(&self, f: &[f64]) -> Result<()> {
-        let extremes = self.gather(Extremes::of(f).numbers().to_vec())?;
+    /// Density, velocity and temperature of a cell from its sums.
+    fn state_numbers(&self, [mass, x, y, z, square, ..]: &[f64; CELL_WORDS as usize]) -> [f64; 4] {
+        let volume = self.config.operator.grid.volume();
+        let [x, y, z] = [x, y, z].map(|sum| sum / mass);
+        // A component of the velocity has the variance T/2.
+        let temperature = (square / mass - (x * x + y * y + z * z)) / 1.5;
+        [volume * mass, self.config.drift + x, y, temperature]
+    }
+
+    /// [`check`](Self::check) of the distributions of all ranks, of which these are this rank's. All find the same.
+    fn check_everywhere(&self, own: Extremes) -> Result<()> {
+        let extremes = self.gather(own.numbers().to_vec())?;
         self.check(Extremes::together(&extremes))
     }
 

@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::boltzmann::{WALL_THREADS, end, stream_cells, wall_densities};
+use rarefy_kernels::boltzmann::{
+    CELL_WORDS, WALL_THREADS, end, stream_cells, sums_of_cells, wall_densities,
+};
 
 use super::config::{FlowConfig, Stepping};
 use super::engine::{Engine, Pass, passes, stages};
@@ -14,7 +16,7 @@ use crate::error::Result;
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{Memory, bytes_of, check_memory};
 
-/// Threads of a block of the streaming kernel.
+/// Threads of a block of the kernels for streaming and sums.
 const THREADS: u32 = 256;
 
 /// A pass, and its tables in the memory of a machine.
@@ -71,9 +73,8 @@ impl<M: Machine> There<M> {
                 },
             )?;
         }
-        let values = lines.cells as usize * lines.nodes as usize;
         Ok(machine.launch(
-            Grid::per_item(values, THREADS),
+            Grid::per_item(lines.threads() as usize, THREADS),
             stream_cells {
                 from,
                 ghosts,
@@ -119,6 +120,7 @@ pub(super) struct MachineFlow<M: Machine, T: Real> {
     f: M::Buffer<f64>,
     streamed: M::Buffer<f64>,
     penalised: Option<Penalised<M::Buffer<f64>>>,
+    sums: M::Buffer<f64>,
     /// The rank's own values among those of all.
     own: Range<usize>,
     ghosts: Option<Ghosts<M>>,
@@ -169,6 +171,7 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
             f: machine.upload(&config.initial)?,
             streamed: machine.allocate(values)?,
             penalised,
+            sums: machine.allocate(cells * CELL_WORDS as usize)?,
             own,
             ghosts: match cut {
                 Some(cut) => Some(Ghosts::new(&*machine, cut)?),
@@ -257,6 +260,24 @@ impl<M: Machine + 'static, T: Real> Engine for MachineFlow<M, T> {
         let mut f = vec![0.0; self.own.len()];
         self.collisions.machine().read(&self.f, &mut f)?;
         Ok(f)
+    }
+    fn sums(&mut self) -> Result<Vec<f64>> {
+        let machine = self.collisions.machine().clone();
+        let shape = self.collisions.shape();
+        let cells = self.own.len() / shape.cells as usize;
+        let sum = sums_of_cells {
+            f: &self.f,
+            words: &mut self.sums,
+            shape,
+        };
+        let grid = Grid {
+            blocks: cells as u32,
+            threads: THREADS,
+        };
+        machine.launch(grid, sum)?;
+        let mut words = vec![0.0; cells * CELL_WORDS as usize];
+        machine.read(&self.sums, &mut words)?;
+        Ok(words)
     }
     fn restore(&mut self, f: &[f64]) -> Result<()> {
         let machine = self.collisions.machine().clone();

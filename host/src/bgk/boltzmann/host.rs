@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use rarefy_kernels::boltzmann::CELL_WORDS;
 use rarefy_kernels::collision::PENALTY;
 use rayon::prelude::*;
 
@@ -132,6 +133,24 @@ impl HostFlow {
     }
 }
 
+/// The words of a cell, as [`Engine::sums`] has them.
+fn words(grid: &VelocityGrid, f: &[f64]) -> [f64; CELL_WORDS as usize] {
+    let (n, centre) = (grid.n(), 0.5 * (grid.min() + grid.max()));
+    let v = |j: usize| grid.centre(j) - centre;
+    let mut words = [0.0; CELL_WORDS as usize];
+    [words[5], words[6]] = [f64::INFINITY, f64::NEG_INFINITY];
+    for (k, &f) in f.iter().enumerate() {
+        let [x, y, z] = [v(k / (n * n)), v(k / n % n), v(k % n)];
+        let terms = [1.0, x, y, z, x * x + y * y + z * z];
+        for (word, term) in words.iter_mut().zip(terms) {
+            *word += f * term;
+        }
+        words[5] = words[5].min(f);
+        words[6] = words[6].max(f);
+    }
+    words
+}
+
 /// A stage of a penalised step in one cell.
 struct Cell<'a> {
     grid: &'a VelocityGrid,
@@ -204,6 +223,10 @@ impl Engine for HostFlow {
     }
     fn distributions(&mut self) -> Result<Vec<f64>> {
         Ok(self.f.clone())
+    }
+    fn sums(&mut self) -> Result<Vec<f64>> {
+        let cells = self.f.par_chunks_exact(self.grid.cells());
+        Ok(cells.flat_map_iter(|f| words(&self.grid, f)).collect())
     }
     fn restore(&mut self, f: &[f64]) -> Result<()> {
         self.f.copy_from_slice(f);

@@ -204,6 +204,9 @@ impl Engine for Team<dyn Engine> {
     fn distributions(&mut self) -> Result<Vec<f64>> {
         Ok(self.each(|engine| engine.distributions())?.concat())
     }
+    fn sums(&mut self) -> Result<Vec<f64>> {
+        Ok(self.each(|engine| engine.sums())?.concat())
+    }
     fn restore(&mut self, f: &[f64]) -> Result<()> {
         self.all(|engine| engine.restore(&f[engine.own()]))
     }

@@ -1,6 +1,6 @@
 //! Streaming on the host.
 
-use rarefy_kernels::boltzmann::{end, write};
+use rarefy_kernels::boltzmann::{Lines, end, write};
 use rayon::prelude::*;
 
 use super::engine::{Pass, Shift};
@@ -181,6 +181,14 @@ impl<'a> Beam<'a> {
     }
 }
 
+/// The line of a cell, and its place on it from the low end.
+fn place(lines: &Lines, cell: u32) -> [u32; 2] {
+    let all = cell / lines.distance;
+    let beside = all / lines.length;
+    let along = cell % lines.distance;
+    [beside * lines.distance + along, all % lines.length]
+}
+
 impl Pass {
     fn runs(&self) -> usize {
         (self.lines.nodes / self.lines.run) as usize
@@ -224,7 +232,7 @@ impl Pass {
         to.par_chunks_exact_mut(lines.nodes as usize)
             .enumerate()
             .for_each(|(cell, to)| {
-                let [row, place] = lines.place(cell as u32);
+                let [row, place] = place(lines, cell as u32);
                 for (run, to) in to.chunks_exact_mut(size).enumerate() {
                     let beam = Beam::of(self, [from, ghosts], densities, row as usize, run);
                     let place = match beam.shift.forward {
