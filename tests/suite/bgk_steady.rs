@@ -362,6 +362,7 @@ fn cavity(delta: f64, n: usize, angles: usize, speeds: usize) -> SteadyProblem {
             bottom: still,
             top: wall(1.0, [1.0, 0.0], 1.0),
         },
+        incoming: Default::default(),
         initial: vec![State::REST; n * n],
         linear: true,
         integral: None,

@@ -13,6 +13,9 @@ use crate::collision::{OperatorConfig, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 
+/// Difference of values at opposite v_z, relative to the largest, up to which they count as equal.
+const UNEVEN: f64 = 1e-9;
+
 /// Faces of space: left, right, bottom, top.
 pub(super) const FACES: usize = 4;
 
@@ -168,18 +171,12 @@ impl FlowConfig {
         velocity_space(&self.operator.grid, self.drift)
     }
 
-    /// The steady flow of the same molecules between the same walls; its start has the moments of this one's.
+    /// The steady flow of the same molecules between the same walls or, on a line, the same two streams; its start has the moments of this one's.
     ///
     /// # Errors
-    /// A face that is no wall: between mirrors the iteration does not converge. An incoming distribution that is no Maxwellian. The solver refuses a start of other cells.
+    /// A face that is neither: between mirrors the iteration does not converge. An incoming distribution that is not even in v_z. The solver refuses a start of other cells, and a
+    /// distribution that no stream has.
     pub fn steady(&self) -> Result<SteadyProblem> {
-        if let Some(given) = self.incoming.iter().find(|given| !given.is_empty()) {
-            return Err(Error::invalid(
-                "incoming",
-                format!("{} values", given.len()),
-                "none: streams of a steady flow are Maxwellians",
-            ));
-        }
         let Boundaries {
             left,
             right,
@@ -192,13 +189,15 @@ impl FlowConfig {
             ("bottom", bottom),
             ("top", top),
         ];
-        let faces = faces.into_iter().take(2 * self.space.dimensions());
+        let faces = &faces[..2 * self.space.dimensions()];
+        let is_stream = |face: &Boundary| matches!(face, Boundary::Inflow(_));
+        let streams = self.space.dimensions() == 1 && faces.iter().all(|(_, face)| is_stream(face));
         for (name, face) in faces {
-            if !matches!(face, Boundary::Wall(_)) {
+            if !streams && !matches!(face, Boundary::Wall(_)) {
                 return Err(Error::invalid(
-                    name,
+                    *name,
                     format!("{face:?}"),
-                    "a wall on every side of a steady flow by the collision integral",
+                    "a wall on every side of a steady flow by the collision integral, or on a line two streams",
                 ));
             }
         }
@@ -209,11 +208,15 @@ impl FlowConfig {
             let moments = Moments::of(&velocity, |node| volume * f[node]);
             moments.state()
         });
+        let initial: Vec<State> = states.collect();
+        let first = initial.first().copied().unwrap_or(State::REST);
         let gas = transport(&self.operator);
-        let mut problem =
-            Problem::uniform(*space, velocity.clone(), gas, self.boundaries, State::REST)?;
-        problem.initial = states.collect();
+        let mut problem = Problem::uniform(*space, velocity.clone(), gas, self.boundaries, first)?;
+        problem.initial = initial;
         let mut steady = SteadyProblem::from(&problem);
+        for (given, f) in steady.incoming.iter_mut().zip(&self.incoming) {
+            *given = half(f, grid.n())?;
+        }
         steady.integral = Some(self.operator.clone());
         Ok(steady)
     }
@@ -304,6 +307,28 @@ impl FlowConfig {
         }
         Ok(())
     }
+}
+
+/// The values with v_z of 0 or above of a distribution `[ix][iy][iz]` on n^3 nodes.
+///
+/// # Errors
+/// A distribution that is not even in v_z.
+fn half(f: &[f64], n: usize) -> Result<Vec<f64>> {
+    let largest = f.iter().fold(0.0_f64, |most, f| most.max(f.abs()));
+    let mut upper = Vec::with_capacity(f.len().div_ceil(2));
+    for line in f.chunks(n) {
+        for (up, down) in line.iter().zip(line.iter().rev()).skip(n / 2) {
+            if (up - down).abs() > UNEVEN * largest {
+                return Err(Error::invalid(
+                    "incoming",
+                    format!("{up:e} and {down:e} at opposite v_z"),
+                    "a distribution that is even in v_z: nothing moves along z",
+                ));
+            }
+            upper.push(0.5 * (up + down));
+        }
+    }
+    Ok(upper)
 }
 
 /// The gas of the models with the viscosity and the heat conductivity of the molecules of an operator.

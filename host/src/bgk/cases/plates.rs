@@ -112,6 +112,7 @@ pub(in crate::bgk) fn between(
         nodes,
         gas,
         boundaries: Boundaries::line(Boundary::Wall(left), Boundary::Wall(right)),
+        incoming: Default::default(),
         initial: vec![State::REST; cells],
         linear: false,
         integral: None,

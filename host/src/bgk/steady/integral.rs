@@ -63,9 +63,15 @@ impl Integral {
             Error::invalid(
                 "nodes",
                 format!("{} velocities", plan.nodes.len()),
-                "the nodes of the collision integral's grid, symmetric about 0, one half of them along v_z",
+                "the nodes of the collision integral's grid, or its box moved along v_x, one half of them along v_z",
             )
         };
+        // The box may move along x.
+        let along = plan.nodes.iter().map(|node| node[0]);
+        let [low, high] = along.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| {
+            [low.min(v), high.max(v)]
+        });
+        let drift = 0.5 * (low + high);
         let index = |v: f64| {
             let at = ((v - grid.min()) / grid.spacing() - 0.5).round();
             let is_node = at >= 0.0 && at < grid.n() as f64;
@@ -77,7 +83,7 @@ impl Integral {
                 return Ok(None);
             }
             let vz = vz2.sqrt();
-            let [x, y, up, down] = [vx, vy, vz, -vz].map(index);
+            let [x, y, up, down] = [vx - drift, vy, vz, -vz].map(index);
             let both = x.zip(y).zip(up.zip(down));
             let ((x, y), (up, down)) = both.ok_or_else(refused)?;
             Ok(Some([up, down].map(|z| grid.index(x, y, z))))

@@ -109,6 +109,8 @@ pub(super) struct Plan {
     pub(super) internal: f64,
     /// Nodes: v_x, v_y, v_z^2 and weight, group after group.
     pub(super) nodes: Vec<[f64; 4]>,
+    /// Each node's place among those of the problem.
+    pub(super) places: Vec<usize>,
     /// First node of the groups (+,+), (-,+), (+,-), (-,-), and the end; on a line only the first two are filled.
     pub(super) groups: [usize; 5],
     pub(super) sides: [Option<Side>; 4],
@@ -130,7 +132,7 @@ impl Plan {
         let shakhov = problem.gas.effective_prandtl() != 1.0;
         let cells = nx * ny;
 
-        let (nodes, groups) = grouped(velocities, dimensions, problem.linear);
+        let (nodes, groups, places) = grouped(velocities, dimensions, problem.linear);
         let components = if shakhov { 6 } else { 4 };
         let mut faces = [0, ny, 2 * ny, 2 * ny, 2 * ny];
         if dimensions == 2 {
@@ -158,6 +160,7 @@ impl Plan {
             velocity_dimensions: velocities.dimensions,
             internal: velocities.internal(),
             nodes,
+            places,
             groups,
             sides: [const { None }; 4],
             hold: Hold::Nothing,
@@ -300,8 +303,13 @@ impl Plan {
 ///
 /// Within a group they are sorted by |v_x|, |v_y|, |v_z|, so that nodes of one rank in two groups are mirror images if the velocities
 /// are symmetric.
-fn grouped(velocities: &Nodes, dimensions: usize, linear: bool) -> (Vec<[f64; 4]>, [usize; 5]) {
+fn grouped(
+    velocities: &Nodes,
+    dimensions: usize,
+    linear: bool,
+) -> (Vec<[f64; 4]>, [usize; 5], Vec<usize>) {
     let mut nodes = Vec::with_capacity(velocities.len() + 4 * LANES);
+    let mut places = Vec::with_capacity(nodes.capacity());
     let mut groups = [0; 5];
     for group in 0..4 {
         let mut members: Vec<usize> = (0..velocities.len())
@@ -334,6 +342,7 @@ fn grouped(velocities: &Nodes, dimensions: usize, linear: bool) -> (Vec<[f64; 4]
                 weight *= velocities.maxwellian(j, [0.0; 2], 1.0);
             }
             nodes.push([vx, vy, vz * vz, weight]);
+            places.push(j);
         }
         if let Some(&[vx, vy, vz2, _]) = nodes.last()
             && !members.is_empty()
@@ -341,8 +350,9 @@ fn grouped(velocities: &Nodes, dimensions: usize, linear: bool) -> (Vec<[f64; 4]
             while nodes.len() % LANES != 0 {
                 nodes.push([vx, vy, vz2, 0.0]);
             }
+            places.resize(nodes.len(), members[members.len() - 1]);
         }
         groups[group + 1] = nodes.len();
     }
-    (nodes, groups)
+    (nodes, groups, places)
 }

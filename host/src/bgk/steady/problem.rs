@@ -1,5 +1,7 @@
 //! The definition of a steady problem.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::nodes::Nodes;
@@ -35,6 +37,10 @@ pub struct SteadyProblem {
     pub gas: Gas,
     /// Conditions at the faces of space.
     pub boundaries: Boundaries,
+    /// Incoming distribution of the left, right, bottom and top face where it is no Maxwellian, at each of the nodes, in units of n0/v0^3; empty where the boundary
+    /// says it.
+    #[serde(default, skip_serializing_if = "no_distributions")]
+    pub incoming: [Vec<f64>; 4],
     /// Start of the iteration, `[iy][ix]`; its mass counts where the boundaries leave the mass open.
     pub initial: Vec<State>,
     /// Whether the equation is linearised about rest at density and temperature 1.
@@ -49,6 +55,11 @@ pub struct SteadyProblem {
     pub force: f64,
 }
 
+/// Whether all streams are Maxwellians.
+fn no_distributions(incoming: &[Vec<f64>; 4]) -> bool {
+    incoming.iter().all(Vec::is_empty)
+}
+
 impl From<&Problem> for SteadyProblem {
     /// The steady flow of a problem.
     fn from(problem: &Problem) -> Self {
@@ -61,6 +72,7 @@ impl From<&Problem> for SteadyProblem {
             nodes: Nodes::of(&problem.velocity),
             gas: problem.gas,
             boundaries: problem.boundaries,
+            incoming: Default::default(),
             initial: problem.initial.clone(),
             linear: false,
             integral: None,
@@ -74,6 +86,9 @@ impl From<&SteadyProblem> for SteadyProblem {
         problem.clone()
     }
 }
+
+/// Difference of values at mirror images, relative to the largest, up to which they count as equal.
+const ASYMMETRY: f64 = 1e-9;
 
 /// Most cells, so that the kernels' indices fit 32 bits.
 const MOST_CELLS: usize = 1 << 26;
@@ -95,7 +110,6 @@ impl SteadyProblem {
             .collect()
     }
 
-    /// The symmetries of f: it is even in v_z, and where nothing moves along a line's plates also in v_y, and the same after their exchange.
     /// The least accommodation of a wall; 1 without walls.
     #[cfg(feature = "cli")]
     pub(crate) fn least_accommodation(&self) -> f64 {
@@ -106,17 +120,22 @@ impl SteadyProblem {
         })
     }
 
+    /// The symmetries of f: it is even in v_z, and where nothing moves along y on a line also in v_y, and the same after their exchange.
     pub(super) fn mirrors(&self) -> Mirrors {
         let rests = |face: &Boundary| match face {
             Boundary::Wall(wall) => wall.velocity[1] == 0.0,
             Boundary::Inflow(state) => state.velocity[1] == 0.0,
             Boundary::Specular | Boundary::Periodic => true,
         };
-        let starts = self.initial.iter().all(|state| state.velocity[1] == 0.0);
+        // Moments of a symmetric distribution have roundoff.
+        let rests_at_start =
+            |s: &State| s.velocity[1].abs() <= ASYMMETRY * s.temperature.abs().sqrt();
+        let starts = self.initial.iter().all(rests_at_start);
         if self.dimensions == 1
             && self.force == 0.0
             && starts
             && self.boundaries.along(0).iter().all(rests)
+            && self.incoming.iter().all(|f| self.is_symmetric(f))
         {
             Mirrors::ALL
         } else {
@@ -125,6 +144,46 @@ impl SteadyProblem {
                 ..Mirrors::NONE
             }
         }
+    }
+
+    /// Whether values at the nodes are even in v_y, and the same after an exchange of v_y and v_z.
+    fn is_symmetric(&self, values: &[f64]) -> bool {
+        let largest = values.iter().fold(0.0_f64, |most, f| most.max(f.abs()));
+        let mut first = HashMap::new();
+        values.iter().zip(&self.nodes.velocities).all(|(f, v)| {
+            let [y, z] = [v[1].abs(), v[2].abs()];
+            let key = [v[0], y.min(z), y.max(z)].map(f64::to_bits);
+            (f - *first.entry(key).or_insert(*f)).abs() <= ASYMMETRY * largest
+        })
+    }
+
+    fn validate_incoming(&self) -> Result<()> {
+        for (side, given) in self.incoming.iter().enumerate() {
+            if given.is_empty() {
+                continue;
+            }
+            let known = side / 2 < self.dimensions
+                && matches!(
+                    self.boundaries.along(side / 2)[side % 2],
+                    Boundary::Inflow(_)
+                );
+            if !known || self.linear || self.nodes.dimensions != 3 {
+                return Err(Error::invalid(
+                    "incoming",
+                    ["left", "right", "bottom", "top"][side],
+                    "a distribution only where the boundary is an inflow of a nonlinear flow on nodes of three components",
+                ));
+            }
+            let nodes = self.nodes.len();
+            if given.len() != nodes || !given.iter().all(|f| f.is_finite()) {
+                return Err(Error::invalid(
+                    "incoming",
+                    format!("{} values", given.len()),
+                    format!("{nodes} finite values, one at each node"),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Checks the parts and that they belong together.
@@ -167,6 +226,7 @@ impl SteadyProblem {
             ));
         }
         self.boundaries.validate(self.dimensions)?;
+        self.validate_incoming()?;
         if self.nodes.dimensions < self.dimensions {
             return Err(Error::invalid(
                 "nodes",

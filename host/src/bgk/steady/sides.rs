@@ -59,8 +59,9 @@ impl Plan {
                 (wall.state(), true)
             }
         };
+        let given = &problem.incoming[side];
         // Parameters of the sampled Maxwellian; an inflow has exact moments on the nodes.
-        let [n, ux, uy, t] = if self.linear || emits {
+        let [n, ux, uy, t] = if self.linear || emits || !given.is_empty() {
             [
                 state.density,
                 state.velocity[0],
@@ -85,7 +86,8 @@ impl Plan {
             } else {
                 let c2 = (vx - ux).powi(2) + (vy - uy).powi(2) + vz2;
                 let d = 0.5 * self.velocity_dimensions as f64;
-                let first = n * (std::f64::consts::PI * t).powf(-d) * (-c2 / t).exp();
+                let maxwellian = n * (std::f64::consts::PI * t).powf(-d) * (-c2 / t).exp();
+                let first = given.get(self.places[j]).copied().unwrap_or(maxwellian);
                 (first, half_k * t * first)
             };
             let unit = if self.linear {

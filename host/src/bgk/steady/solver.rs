@@ -371,10 +371,11 @@ impl SteadySolver {
 
 /// The machine and the plan of a problem that it can solve.
 fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, Plan)> {
-    // The collision integral opens its devices itself; the sweeps around it are on the CPU.
-    let resolved = match problem.integral {
-        Some(_) => Resolved::Cpu,
-        None => config.compute.resolve()?,
+    // The collision integral opens its device itself; the sweeps around it are on the CPU.
+    let resolved = match (&problem.integral, config.compute.devices) {
+        (Some(_), None) => Resolved::Cpu,
+        (Some(_), Some(_)) => config.compute.resolve().map(|_| Resolved::Cpu)?,
+        (None, _) => config.compute.resolve()?,
     };
     let keeps_sums = problem.integral.is_none() && matches!(resolved, Resolved::Cpu);
     memory::check(problem, config, keeps_sums)?;
