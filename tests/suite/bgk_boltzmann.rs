@@ -431,7 +431,10 @@ fn bad_input_is_refused_in_one_line() {
         ("shock --correction paper", "--collision boltzmann"),
         ("shock --collision boltzmann --order 3", "2 or 4"),
         ("shock --collision boltzmann --reduced", "leave it out"),
-        ("shock --collision boltzmann --steady", "leave it out"),
+        (
+            "shock --collision boltzmann --steady --scheme vanleer",
+            "diamond",
+        ),
         (
             "shock --collision boltzmann --model shakhov",
             "leave it out",

@@ -223,6 +223,63 @@ fn a_steady_cavity_by_the_collision_integral() {
     assert_eq!(object(&output)["status"], "unfinished");
 }
 
+/// The steady shock wave by the collision integral has the files and results of the others; `--config` repeats it, a list of Mach numbers makes a sweep, and a checkpoint goes on.
+#[test]
+fn steady_shock_waves_by_the_collision_integral() {
+    let folder = folder();
+    let at = folder.path();
+    let small = "shock --steady --collision boltzmann --mach 1.5 --cells 20 --length 18 --upstream 9 --velocities 10 --sphere 5 --backend cpu";
+    let found = run(at, &format!("{small} --out shock"));
+    assert_eq!(found["status"], "converged");
+    assert_eq!(found["parameters"]["steady"], true);
+    assert_eq!(found["parameters"]["until-residual"], 1e-6);
+    assert_eq!(found["method"]["taken"], "spectral");
+    assert!(number(&found["steady"]["iterations"]) <= 25.0);
+    assert!(number(&found["boltzmann"]["mott_smith_thickness"]) > 5.0);
+    for key in ["thickness", "least_heat_flux", "largest_temperature"] {
+        assert!(number(&found["result"][key]).is_finite(), "{key}");
+    }
+    for flux in ["mass", "momentum", "energy"] {
+        assert!(number(&found["conservation"]["flux_spread"][flux]) < 1e-6);
+    }
+    let warnings = found["warnings"].to_string();
+    for part in ["cells of 0.900 l0 are wide", "is coarse"] {
+        assert!(warnings.contains(part), "{warnings}");
+    }
+    for file in ["profile.csv", "profile.png", "history.csv", "report.html"] {
+        assert!(at.join("shock").join(file).exists(), "{file}");
+    }
+    let again = run(at, "shock --config shock/run.json");
+    assert_eq!(found["result"], again["result"]);
+
+    let saving = format!("{small} --steps 4 --checkpoint-every 4 --out few --json --quiet");
+    let words: Vec<&str> = saving.split(' ').collect();
+    let output = rarefy(at, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(object(&output)["status"], "unfinished");
+    let resumed = run(
+        at,
+        "shock --resume few/checkpoint.rarefy --steps 100 --backend cpu",
+    );
+    assert_eq!(resumed["result"], found["result"]);
+
+    let sweep = run(at, &small.replace("--mach 1.5", "--mach 1.4,1.6"));
+    let cases = sweep["result"]["cases"].as_array().unwrap();
+    let thickness = |k: usize| number(&cases[k]["thickness"]);
+    assert!(thickness(0) > number(&found["result"]["thickness"]));
+    assert!(number(&found["result"]["thickness"]) > thickness(1));
+
+    for (flags, why) in [
+        ("--dt 0.1", "cannot be used with"),
+        ("--save-every 2", "cannot be used with"),
+        ("--reduced", "leave it out"),
+    ] {
+        let line = format!("{small} {flags}");
+        let words: Vec<&str> = line.split(' ').collect();
+        refused(at, &words, why);
+    }
+}
+
 /// Advice on velocities that are too few for a cold plate is a value that the option takes.
 #[test]
 fn advice_on_velocities_stays_within_their_limit() {

@@ -296,6 +296,10 @@ fn what_cannot_be_divided_is_refused_in_one_line() {
         "--devices: 2; expected 1 device",
     );
     refuse(
+        "shock --mach 2 --steady --collision boltzmann --devices 2 --backend emulator",
+        "--devices: 2; expected 1 device",
+    );
+    refuse(
         "relax --grid 6 --devices 2 --backend emulator",
         "--devices: 2; expected 1 device",
     );

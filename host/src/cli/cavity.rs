@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved};
+use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCase};
 use super::ranks;
 use super::report::{Output, Report};
 use super::steady;
@@ -110,7 +110,7 @@ impl Flow for CavityArgs {
         })
     }
 
-    fn case(&self) -> Result<(SteadyProblem, Vec<String>)> {
+    fn case(&self) -> Result<SteadyCase> {
         let cavity = self.cavity()?;
         let warning = match self.polar() {
             Some([angles, _]) => cavity.ray_warning_of_directions(angles),
@@ -120,8 +120,11 @@ impl Flow for CavityArgs {
         let flows = integral && !cavity.is_at_rest();
         let flux = cavity.axes.first().filter(|_| flows);
         let flux = flux.and_then(Axis::wall_flux_warning);
-        let warnings = warning.into_iter().chain(flux).collect();
-        Ok((self.steady_case()?, warnings))
+        Ok(SteadyCase {
+            problem: self.steady_case()?,
+            warnings: warning.into_iter().chain(flux).collect(),
+            wave: None,
+        })
     }
 
     fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Found> {

@@ -28,7 +28,7 @@ mod steady;
 mod time_loop;
 
 pub(super) use arguments::{Counts, FlowArgs, GasArgs, Interpolation, OMEGA, SiArgs, rarefaction};
-pub(super) use case::{Flow, Outcome, Run, Saved, SavedState};
+pub(super) use case::{Flow, Outcome, Run, Saved, SavedState, SteadyCase};
 pub(super) use collisions::{CollisionArgs, HARD_SPHERES, refused};
 pub(super) use fields::image;
 pub(super) use kept::resume_simulation;

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved};
+use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCase};
 use super::ranks;
 use super::report::{Output, Report};
 use super::summary::Summary;
@@ -138,9 +138,22 @@ impl Flow for ShockArgs {
         })
     }
 
-    fn case(&self) -> Result<(SteadyProblem, Vec<String>)> {
+    fn case(&self) -> Result<SteadyCase> {
+        if self.collisions.is_boltzmann() {
+            let wave = self.wave();
+            let (config, start) = wave.line()?;
+            return Ok(SteadyCase {
+                problem: config.steady()?,
+                warnings: wave.warnings(&start),
+                wave: Some(start),
+            });
+        }
         let shock = self.shock();
-        Ok((SteadyProblem::from(&shock.problem()?), shock.warnings()))
+        Ok(SteadyCase {
+            problem: SteadyProblem::from(&shock.problem()?),
+            warnings: shock.warnings(),
+            wave: None,
+        })
     }
 
     fn found_steady(&self, _: &SteadyProblem, solution: &Solution) -> Result<Found> {

@@ -12,7 +12,6 @@ use crate::cli::record::OF_TIME;
 use crate::cli::text::name_of;
 use crate::cli::values::{count, finite, named, positive};
 use crate::collision::{Mirrors, VelocityGrid};
-use crate::compute::Precision;
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -142,10 +141,8 @@ impl CavityArgs {
             full.collisions
                 .complete_near_rest(&full.grid()?, &full.shared.gas);
         }
-        // The integral in f32 leaves more than roundoff.
-        let single = self.shared.common.precision == Precision::F32;
-        let residual = if (self.steady && !boltzmann) || (boltzmann && single) {
-            flow::residual(self.shared.common.precision)
+        let residual = if self.steady || boltzmann {
+            flow::residual(self.shared.common.precision, self.collisions.collision)
         } else {
             flow::RESIDUAL
         };

@@ -273,7 +273,7 @@ pub(in crate::cli) struct TimeOptions {
     /// Stop after so many steps, or iterations with --steady
     #[arg(long, value_name = "N", value_parser = count)]
     pub(in crate::cli) steps: Option<u64>,
-    /// Stop when the fields change by less than this share of themselves in a unit of time [default: 1e-6, or 2e-5 for shocks by the collision integral, if there are no --steps; of --steady 1e-9 in f64, 1e-5 in f32]
+    /// Stop when the fields change by less than this share of themselves in a unit of time [default: 1e-6, or 2e-5 for shocks by the collision integral, if there are no --steps; of --steady 1e-9 in f64, 1e-6 by the collision integral, 1e-5 in f32]
     #[arg(long, value_name = "R", value_parser = positive)]
     pub(in crate::cli) until_residual: Option<f64>,
     /// Write checkpoint.rarefy every N steps, or iterations with --steady, and at the end

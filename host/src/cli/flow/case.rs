@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::arguments::{FlowArgs, SiArgs, TimeOptions};
 use super::collisions::CollisionArgs;
 use super::course::Course;
+use crate::bgk::boltzmann::ShockStart;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{CheckpointPart, Looked, Moments, Space, Units, VelocitySpace};
 use crate::cli::checkpoint_parts::Parts;
@@ -75,6 +76,15 @@ impl SavedState {
     }
 }
 
+/// A steady problem as a command prepares it.
+pub(in crate::cli) struct SteadyCase {
+    pub(in crate::cli) problem: SteadyProblem,
+    /// Choices that cost accuracy.
+    pub(in crate::cli) warnings: Vec<String>,
+    /// Findings of the preparation of a wave by the collision integral.
+    pub(in crate::cli) wave: Option<ShockStart>,
+}
+
 /// A command that solves for a flow, in time or for its steady state. Its arguments in full are its record, and what a checkpoint keeps.
 pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     /// Name of the subcommand.
@@ -122,8 +132,8 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     fn collisions(&self) -> &CollisionArgs;
     /// The same, to be renewed.
     fn collisions_mut(&mut self) -> &mut CollisionArgs;
-    /// The steady problem, and warnings.
-    fn case(&self) -> Result<(SteadyProblem, Vec<String>)>;
+    /// The steady problem.
+    fn case(&self) -> Result<SteadyCase>;
     /// The results of the steady state.
     fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Self::Found>;
     /// Phase-space cells, a function of a node counting as one.

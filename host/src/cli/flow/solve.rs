@@ -21,8 +21,7 @@ pub(in crate::cli) fn check<F: Flow>(args: &F) -> Result<Value> {
     let flow = args.resolved()?;
     flow.si().units()?;
     if flow.is_steady() {
-        let (case, _) = flow.case()?;
-        check_steady(&case, &steady::config(&flow))?;
+        check_steady(&flow.case()?.problem, &steady::config(&flow))?;
     } else {
         flow.check_in_time()?;
     }
@@ -95,8 +94,11 @@ fn find_steady<F: Flow>(
 ) -> std::result::Result<Outcome<F>, Failure> {
     let (flow, from) = steady::reopened(wanted, args.time_options(), given)?;
     let units = record(&flow, report)?;
-    let (case, warnings) = flow.case()?;
-    for warning in warnings {
+    let case = flow.case()?;
+    if let Some(wave) = case.wave {
+        report.set("boltzmann", wave);
+    }
+    for warning in case.warnings {
         report.warn(warning);
     }
     let config = steady::config(&flow);
@@ -105,10 +107,10 @@ fn find_steady<F: Flow>(
         from,
         quiet: args.common().quiet,
     };
-    let (solution, course) = steady::solve(run, &case, &config, report)?;
+    let (solution, course) = steady::solve(run, &case.problem, &config, report)?;
     Ok(Outcome {
         units,
-        found: flow.found_steady(&case, &solution)?,
+        found: flow.found_steady(&case.problem, &solution)?,
         flow,
         course,
         machine: solution.device,

@@ -7,10 +7,12 @@ use std::time::Instant;
 use clap::ArgMatches;
 use serde_json::json;
 
+use super::RESIDUAL;
 use super::arguments::TimeOptions;
 use super::case::Flow;
 use super::course::Course;
 use super::kept::{self, Reopened};
+use crate::bgk::boltzmann::Collisions;
 use crate::bgk::steady::{Checkpoint, Solution, Status, SteadyConfig, SteadyProblem, SteadySolver};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
@@ -27,11 +29,12 @@ const MOST_ITERATIONS: u64 = 5000;
 /// Accommodation below which nonlinear cavities with the default lid come near their roundoff.
 const LOOSE: f64 = 1e-2;
 
-/// Residual to which an iteration goes that is given no other.
-pub(in crate::cli) fn residual(precision: Precision) -> f64 {
-    match precision {
-        Precision::F64 => 1e-9,
-        Precision::F32 => 1e-5,
+/// Residual to which an iteration goes that is given no other. The integral in f32 leaves more than roundoff.
+pub(in crate::cli) fn residual(precision: Precision, collisions: Collisions) -> f64 {
+    match (precision, collisions) {
+        (Precision::F64, Collisions::Model) => 1e-9,
+        (Precision::F64, Collisions::Boltzmann) => RESIDUAL,
+        (Precision::F32, _) => 1e-5,
     }
 }
 

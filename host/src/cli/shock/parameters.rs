@@ -18,6 +18,7 @@ Examples:
   rarefy shock --mach 3 --cells 1024 --velocities 32x28x28 --scheme upwind --out shock3
   rarefy shock --mach 3 --steady --upstream 80 --length 110  the steady wave directly, without steps in time
   rarefy shock --mach 1.5 --collision boltzmann --out hs15  hard spheres, by the collision integral itself
+  rarefy shock --mach 2 --collision boltzmann --steady   its steady wave in some 15 integrals of every cell
   rarefy shock --resume shock3/checkpoint.rarefy         go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the structure of a plane shock wave by the BGK or the Shakhov model, or by the Boltzmann equation
@@ -57,8 +58,8 @@ pub(in crate::cli) struct ShockArgs {
     /// Integrate v_y and v_z out and keep two functions of v_x: the same result at a small part of the work
     #[arg(long)]
     pub(super) reduced: bool,
-    /// Solve for the steady wave directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
-    /// space is reduced unless three numbers of --velocities say otherwise
+    /// Solve for the steady wave directly, without steps in time; --steps counts iterations. The models store no distribution, and their velocity space is
+    /// reduced unless three numbers of --velocities say otherwise
     #[arg(long, conflicts_with_all = OF_TIME)]
     #[serde(default)]
     pub(super) steady: bool,
@@ -117,7 +118,6 @@ impl ShockArgs {
     pub(super) fn in_full(&self) -> Result<Self> {
         let of_models = [
             ("reduced", self.reduced),
-            ("steady", self.steady),
             ("no-correction", self.shared.time_options.no_correction),
         ];
         (self.collisions).refuse_foreign(&self.shared.gas, &of_models, Choice::Auto)?;
@@ -150,7 +150,7 @@ impl ShockArgs {
             full.complete_model()?;
         }
         let residual = if self.steady {
-            flow::residual(self.shared.common.precision)
+            flow::residual(self.shared.common.precision, self.collisions.collision)
         } else {
             usual.residual
         };
