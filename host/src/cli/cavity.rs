@@ -77,7 +77,8 @@ impl Flow for CavityArgs {
         let cavity = self.cavity()?;
         let axis = cavity.axes.first().filter(|_| !cavity.is_at_rest());
         let flux = axis.and_then(Axis::wall_flux_warning);
-        for warning in cavity.ray_warning().into_iter().chain(flux) {
+        let warnings = cavity.cell_warning().into_iter();
+        for warning in warnings.chain(cavity.ray_warning()).chain(flux) {
             report.warn(warning);
         }
         let Solver::Model(run) = run else {
@@ -122,7 +123,12 @@ impl Flow for CavityArgs {
         let flux = flux.and_then(Axis::wall_flux_warning);
         Ok(SteadyCase {
             problem: self.steady_case()?,
-            warnings: warning.into_iter().chain(flux).collect(),
+            warnings: cavity
+                .cell_warning()
+                .into_iter()
+                .chain(warning)
+                .chain(flux)
+                .collect(),
             wave: None,
         })
     }
