@@ -2,6 +2,7 @@
 
 use ab_glyph::Font;
 use plotters::prelude::*;
+use rayon::prelude::*;
 
 use super::mark::Mark;
 use super::style::{INK, SIZE};
@@ -18,7 +19,9 @@ type Drawn<'a> =
 /// The figure as a PNG file.
 pub(super) fn png(marks: &[Mark]) -> Result<Vec<u8>> {
     let (width, height) = SIZE;
-    let mut fine = vec![255u8; (width * FINE * height * FINE * 3) as usize];
+    let mut fine = vec![0; (width * FINE * height * FINE * 3) as usize];
+    // The first touch of so much memory takes as long as the drawing.
+    fine.par_chunks_mut(1 << 20).for_each(|rows| rows.fill(255));
     {
         let area = BitMapBackend::with_buffer(&mut fine, (width * FINE, height * FINE))
             .into_drawing_area();
@@ -28,7 +31,7 @@ pub(super) fn png(marks: &[Mark]) -> Result<Vec<u8>> {
             .map_err(failed)?;
         area.present().map_err(failed)?;
     }
-    let mut pixels = averaged(&fine, width as usize, height as usize);
+    let mut pixels = averaged(&fine, width);
     for mark in marks {
         if let Mark::Text(text) = mark {
             set(text, &mut pixels);
@@ -110,23 +113,26 @@ fn set(text: &Text, pixels: &mut [u8]) {
 }
 
 /// Means over squares of FINE x FINE pixels.
-fn averaged(fine: &[u8], width: usize, height: usize) -> Vec<u8> {
-    let k = FINE as usize;
-    let mut out = Vec::with_capacity(width * height * 3);
-    for y in 0..height {
-        for x in 0..width {
-            for channel in 0..3 {
-                let mut sum = 0u32;
-                for dy in 0..k {
-                    for dx in 0..k {
-                        sum +=
-                            u32::from(fine[3 * ((y * k + dy) * width * k + x * k + dx) + channel]);
-                    }
+fn averaged(fine: &[u8], width: u32) -> Vec<u8> {
+    const K: usize = FINE as usize;
+    let row = K * 3 * width as usize;
+    let mut out = vec![0; fine.len() / (K * K)];
+    let rows = out.par_chunks_exact_mut(3 * width as usize);
+    rows.zip(fine.par_chunks_exact(K * row))
+        .for_each(|(out, rows)| {
+            let mut sums = vec![0_u16; row];
+            for row in rows.chunks_exact(row) {
+                for (sum, value) in sums.iter_mut().zip(row) {
+                    *sum += u16::from(*value);
                 }
-                out.push((sum / (FINE * FINE)) as u8);
             }
-        }
-    }
+            for (mean, square) in out.chunks_exact_mut(3).zip(sums.chunks_exact(3 * K)) {
+                for (channel, mean) in mean.iter_mut().enumerate() {
+                    let sum: u16 = square.iter().skip(channel).step_by(3).sum();
+                    *mean = (sum / (K * K) as u16) as u8;
+                }
+            }
+        });
     out
 }
 
@@ -135,6 +141,8 @@ fn encoded(pixels: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = png::Encoder::new(&mut bytes, SIZE.0, SIZE.1);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
+    // A tenth of the time, and files half as large again.
+    encoder.set_compression(png::Compression::Fast);
     let mut writer = encoder.write_header().map_err(failed)?;
     writer.write_image_data(pixels).map_err(failed)?;
     writer.finish().map_err(failed)?;
