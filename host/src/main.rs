@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rarefy::memory_plan::host_memory;
 
-fn main() -> std::process::ExitCode {
+fn main() {
     rarefy::cli::main()
 }
 
@@ -60,7 +60,7 @@ fn exhausted(size: usize) -> ! {
     if SPEAKS.get() {
         // There is not even room to ask how much there is.
         say(size, None);
-        std::process::exit(2);
+        rarefy::cli::end(2);
     }
     if !FIRST.swap(false, Ordering::SeqCst) {
         // Another thread is saying so, and ends the process.
@@ -70,7 +70,7 @@ fn exhausted(size: usize) -> ! {
     }
     SPEAKS.set(true);
     say(size, host_memory().available);
-    std::process::exit(2)
+    rarefy::cli::end(2)
 }
 
 fn say(size: usize, available: Option<u64>) {

@@ -216,7 +216,7 @@ fn look_with_driver(code: &str) -> Option<String> {
 
 /// A driver library that has every function, each returning 999 (unknown error) unless defined here.
 #[cfg(target_os = "linux")]
-fn complete_driver(defined: &str) -> String {
+pub(crate) fn complete_driver(defined: &str) -> String {
     let names = [
         "cuInit",
         "cuDriverGetVersion",

@@ -20,6 +20,7 @@ mod collision_spectral;
 mod collision_transport;
 mod command;
 mod devices;
+mod driver_start;
 mod emulator;
 mod flow_cli;
 mod gpu;

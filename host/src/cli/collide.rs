@@ -166,6 +166,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     report.set("method", method);
     report.reads(input);
     report.open_given()?;
+    common.open_ahead();
     let places = places(args, &mut report)?;
     let grids = grids(args, &mut report)?;
     let boundary = each().enumerate();

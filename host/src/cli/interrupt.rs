@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::names::{TEMPORARY, folder_of};
 use super::{ranks, streams};
+use crate::gpu::quit;
 
 /// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks.
 const ONE_SIGNAL: Duration = Duration::from_secs(2);
@@ -124,7 +125,7 @@ fn leave(again: bool) -> ! {
             streams::say(&line);
         }
     }
-    std::process::exit(1);
+    quit(1)
 }
 
 /// Removes the temporary files of a folder that a run has locked.

@@ -90,10 +90,10 @@ mod vti;
 
 use std::ffi::OsString;
 use std::num::NonZero;
-use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::gpu::quit;
 use failure::Failure;
 
 /// Deterministic numerical methods of kinetic theory, on the GPU or the CPU.
@@ -133,14 +133,20 @@ fn command() -> clap::Command {
     flags::renamed(Cli::command())
 }
 
-/// Runs the command with the arguments of the process.
-pub fn main() -> ExitCode {
+/// Runs the command with the arguments of the process, and ends it.
+pub fn main() -> ! {
     let code = match run(std::env::args_os().collect()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => exit(failure),
     };
     ranks::leave();
-    code
+    end(code)
+}
+
+/// Ends the process with this exit code.
+pub fn end(code: u8) -> ! {
+    // All that is printed is flushed where it is printed.
+    quit(code)
 }
 
 /// Addresses that a thread reserves: its stack, and the arena of its allocations.
@@ -172,10 +178,10 @@ fn build_pool(wanted: Option<usize>) -> Result<(), Failure> {
 }
 
 /// Prints a failure as one line on standard error, and returns the exit code.
-fn exit(failure: Failure) -> ExitCode {
+fn exit(failure: Failure) -> u8 {
     if let Failure::Shown(text) = &failure {
         return match streams::print(text) {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(()) => 0,
             Err(failure) => exit(failure),
         };
     }
@@ -188,7 +194,7 @@ fn exit(failure: Failure) -> ExitCode {
     if !line.is_empty() {
         streams::say(&line);
     }
-    ExitCode::from(code)
+    code
 }
 
 fn run(mut arguments: Vec<OsString>) -> Result<(), Failure> {

@@ -69,6 +69,13 @@ impl Common {
             ..Compute::new(self.backend).with_precision(self.precision)
         }
     }
+
+    /// Begins to open the GPU of a run, unless this is one of several ranks, each of which has another.
+    pub(super) fn open_ahead(&self) {
+        if !ranks::are_several() {
+            self.compute().open_ahead();
+        }
+    }
 }
 
 /// Refuses options that change nothing in a mode: names, and whether each was given another value than its default.

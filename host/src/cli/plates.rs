@@ -82,6 +82,7 @@ pub(super) fn run(
     let delta = parameters.plates.delta();
     let mut report = Report::new(flow.command(), &parameters, &args.common, started);
     report.open()?;
+    args.common.open_ahead();
     if let Some(units) = &units {
         report.set("units", units);
     }

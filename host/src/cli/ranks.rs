@@ -15,6 +15,7 @@ use super::failure::Failure;
 use super::streams;
 use crate::distributed::{Alone, Place, Processes, Transport};
 use crate::error::{Error, Result};
+use crate::gpu::quit;
 
 /// The variable that declares each process a run of its own.
 const SEPARATE: &str = "RAREFY_SEPARATE";
@@ -292,7 +293,7 @@ pub(super) fn abort(code: u8, line: &str) -> ! {
         std::thread::sleep(COURTESY);
         if SIGNALLED.load(Ordering::SeqCst) {
             // The first rank has ended all of them.
-            std::process::exit(i32::from(code));
+            quit(code);
         }
     }
     streams::say(line);

@@ -108,6 +108,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         report.reads(path);
     }
     report.open_resumable(args.resume.as_deref(), args.checkpoint_every, true)?;
+    common.open_ahead();
 
     let (relaxation, state) = start.begin(&args.init, config.clone())?;
     if let Until::Time(end) = config.until {

@@ -30,6 +30,14 @@ impl Compute {
         }
     }
 
+    /// Begins to open the GPU that this may ask for, beside the work before it is needed.
+    #[cfg(feature = "cli")]
+    pub(crate) fn open_ahead(&self) {
+        if matches!(self.backend, Backend::Auto | Backend::Cuda) {
+            gpu::open_ahead();
+        }
+    }
+
     /// Opens the machines that share a computation: GPUs, or emulators. The CPU is one machine.
     ///
     /// # Errors

@@ -64,7 +64,7 @@ pub(crate) use wire::{Reader, put, values};
 use std::any::Any;
 
 use crate::error::{Error, Result};
-use crate::gpu::Device;
+use crate::gpu::{Device, quit};
 
 /// Carries bytes between the ranks of one computation.
 ///
@@ -148,7 +148,7 @@ pub trait Transport: Send + Sync {
     }
     /// Ends the processes of all ranks with this exit code, those that wait for this one too.
     fn abort(&self, code: u8) -> ! {
-        std::process::exit(i32::from(code))
+        quit(code)
     }
 }
 

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::gpu::quit;
 
 /// The words of a connection: a rank leaves at the end of the run, or has failed and said why. An exit code follows.
 const LEAVES: u8 = 0;
@@ -173,19 +174,4 @@ impl Drop for Watch {
             let _ = connection.shutdown(Shutdown::Both);
         }
     }
-}
-
-/// Ends the process without its exit handlers: those of the driver wait for work that may never be done.
-#[cfg(unix)]
-fn quit(code: u8) -> ! {
-    unsafe extern "C" {
-        fn _exit(code: std::ffi::c_int) -> !;
-    }
-    // SAFETY: the call ends the process, whatever its threads do.
-    unsafe { _exit(std::ffi::c_int::from(code)) }
-}
-
-#[cfg(not(unix))]
-fn quit(code: u8) -> ! {
-    std::process::exit(i32::from(code))
 }

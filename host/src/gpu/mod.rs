@@ -55,6 +55,30 @@ pub fn open_ordinal(ordinal: u32) -> Result<Device> {
     Ok(Device::open_ordinal(ordinal, ptx::MODULES)?)
 }
 
+/// Begins to open the device of [`open`] on a thread of its own. End the process by [`quit`] from here on.
+#[cfg(feature = "cli")]
+pub(crate) fn open_ahead() {
+    if cfg!(unix) {
+        rarefy_simt::gpu::open_ahead();
+    }
+}
+
+/// Ends the process without its exit handlers: those of the driver wait for work that may never be done, and for its start.
+#[cfg(unix)]
+pub(crate) fn quit(code: u8) -> ! {
+    unsafe extern "C" {
+        fn _exit(code: std::ffi::c_int) -> !;
+    }
+    // SAFETY: the call ends the process, whatever its threads do.
+    unsafe { _exit(std::ffi::c_int::from(code)) }
+}
+
+/// Ends the process.
+#[cfg(not(unix))]
+pub(crate) fn quit(code: u8) -> ! {
+    std::process::exit(i32::from(code))
+}
+
 /// Whether an error says that no GPU can be used.
 pub(crate) fn is_absent(error: &Error) -> bool {
     matches!(

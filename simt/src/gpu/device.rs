@@ -11,87 +11,20 @@ use crate::{DeviceMemory, Region};
 use cudarc::driver::{result, sys};
 
 use super::aside::Aside;
+use super::choice::{
+    DEVICE_VARIABLE, Properties, check_ordinal, device_handle, ordinals_from_environment,
+};
 use super::driver::{self, CudaVersion, Driven, driver_error, guard};
 use super::modules::{Function, Loader};
 use super::pool::{Mailbox, Pool};
-use super::ptx::{self, LEAST_CAPABILITY, PtxModule, capability_text};
+use super::ptx::{self, PtxModule};
 use super::staging::Staging;
 use crate::error::{Error, Result};
 use crate::machine::{Element, Grid};
 use crate::memory_plan::{Memory, check_memory};
 
-/// The environment variable that picks a device.
-const DEVICE_VARIABLE: &str = "RAREFY_DEVICE";
-
 /// Bytes of a kernel's widest access: indices of whole accesses count from the beginning of an array.
 const WIDEST: u64 = 16;
-
-/// The constant properties of a device.
-#[derive(Clone, Debug)]
-pub(super) struct Properties {
-    pub(super) ordinal: u32,
-    pub(super) name: String,
-    /// Ten times the major number plus the minor.
-    pub(super) capability: u32,
-    pub(super) total_bytes: u64,
-    pub(super) multiprocessors: u32,
-    pub(super) shared_per_block: usize,
-    pub(super) shared_per_multiprocessor: usize,
-    pub(super) fast_doubles: bool,
-}
-
-impl Properties {
-    /// Asks the driver, which [`driver::usable`] has found, about one of its devices.
-    pub(super) fn of(ordinal: u32) -> Result<Self> {
-        use sys::CUdevice_attribute_enum as Attribute;
-        let action = "asking for the properties of a device";
-        let device = device_handle(ordinal)?;
-        let attribute = |attribute| -> Result<u32> {
-            // SAFETY: the device was returned by the driver.
-            let value =
-                unsafe { result::device::get_attribute(device, attribute) }.during(action)?;
-            Ok(u32::try_from(value).unwrap_or(0))
-        };
-        Ok(Self {
-            ordinal,
-            name: result::device::get_name(device).during(action)?,
-            capability: 10 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?
-                + attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
-            // SAFETY: the device was returned by the driver.
-            total_bytes: unsafe { result::device::total_mem(device) }.during(action)? as u64,
-            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-            shared_per_block: attribute(
-                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-            )? as usize,
-            shared_per_multiprocessor: attribute(
-                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
-            )? as usize,
-            // Two or three, or 32 and more.
-            fast_doubles: (1..8).contains(&attribute(
-                Attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO,
-            )?),
-        })
-    }
-
-    pub(super) fn is_supported(&self) -> bool {
-        self.capability >= LEAST_CAPABILITY
-    }
-
-    fn unsupported_text(&self) -> String {
-        format!(
-            "device {} ({}) has compute capability {}, and rarefy needs {} or later",
-            self.ordinal,
-            self.name,
-            capability_text(self.capability),
-            capability_text(LEAST_CAPABILITY)
-        )
-    }
-}
-
-fn device_handle(ordinal: u32) -> Result<sys::CUdevice> {
-    result::device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))
-        .during_with(|| format!("opening device {ordinal}"))
-}
 
 /// A CUDA device with a stream of its own.
 ///
@@ -377,62 +310,14 @@ impl<T> fmt::Debug for DeviceBuffer<T> {
     }
 }
 
-/// The ordinals in `RAREFY_DEVICE`, if that is set: numbers with commas between them. `0x2` is device 0 twice.
-fn ordinals_from_environment() -> Result<Option<Vec<u32>>> {
-    match std::env::var(DEVICE_VARIABLE) {
-        Ok(text) if text.trim().is_empty() => Ok(None),
-        Ok(text) => ordinals_of(&text).map(Some),
-        Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(std::env::VarError::NotUnicode(_)) => Err(Error::input(format!(
-            "{DEVICE_VARIABLE} is not text; give the number of a device, such as 0"
-        ))),
-    }
-}
-
-/// Refuses a number that is not in the driver's list.
-fn check_ordinal(ordinal: u32, devices: u32) -> Result<()> {
-    if ordinal < devices {
-        return Ok(());
-    }
-    Err(Error::input(format!(
-        "device {ordinal} was asked for, and the driver lists {devices}, counted from 0; see `rarefy doctor`"
-    )))
-}
-
-fn ordinals_of(text: &str) -> Result<Vec<u32>> {
-    let wrong = || {
-        Error::input(format!(
-            "{DEVICE_VARIABLE}={text} is no device; give its number in the list of `rarefy doctor`, such as 0"
-        ))
-    };
-    let mut ordinals = Vec::new();
-    for item in text.split(',') {
-        let (ordinal, times) = item.split_once('x').unwrap_or((item, "1"));
-        let ordinal: u32 = ordinal.trim().parse().map_err(|_| wrong())?;
-        let times: u8 = times.trim().parse().map_err(|_| wrong())?;
-        if ordinals.contains(&ordinal) {
-            return Err(Error::input(format!(
-                "{DEVICE_VARIABLE}={text} has device {ordinal} twice, and each rank takes a device of its own; {ordinal}x2 shares one between two ranks"
-            )));
-        }
-        ordinals.extend(std::iter::repeat_n(ordinal, usize::from(times)));
-    }
-    if ordinals.is_empty() {
-        return Err(wrong());
-    }
-    Ok(ordinals)
-}
-
 impl Device {
     /// The first supported device, or the first whose number the variable `RAREFY_DEVICE` holds, for kernels in these PTX modules.
     ///
     /// # Errors
     /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used; a RAREFY_DEVICE that names none.
     pub fn open(modules: &'static [PtxModule]) -> Result<Self> {
-        match ordinals_from_environment()?.as_deref() {
-            Some([ordinal, ..]) => Self::open_ordinal(*ordinal, modules),
-            _ => Self::open_first(modules),
-        }
+        let properties = Properties::of_usual()?;
+        guard(|| Self::open_with(properties, modules))
     }
 
     /// Numbers and names of the devices that a computation on several can take: those in the variable `RAREFY_DEVICE`, such as `0,2`, or all supported
@@ -550,24 +435,6 @@ impl Device {
         Err(Error::input(format!(
             "the address {address:#x} is in {place}; copy the array to device {here}"
         )))
-    }
-
-    fn open_first(modules: &'static [PtxModule]) -> Result<Self> {
-        let probe = driver::usable()?;
-        guard(|| {
-            let mut refused = Vec::new();
-            for ordinal in 0..probe.devices {
-                let properties = Properties::of(ordinal)?;
-                if properties.is_supported() {
-                    return Self::open_with(properties, modules);
-                }
-                refused.push(properties.unsupported_text());
-            }
-            Err(Error::NoDevice(format!(
-                "{}; compute on the CPU",
-                refused.join("; ")
-            )))
-        })
     }
 
     fn open_with(properties: Properties, modules: &'static [PtxModule]) -> Result<Self> {
@@ -807,25 +674,4 @@ pub(super) fn variants(modules: &[PtxModule], wing: &str, capability: u32) -> BT
         .filter_map(|entry| ptx::choose(modules, entry, capability))
         .map(|index| (modules[index].capability, index))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ordinals_of;
-
-    #[test]
-    fn a_list_of_devices_has_each_once_or_says_how_often() {
-        assert_eq!(ordinals_of(" 2 ").unwrap(), [2]);
-        assert_eq!(ordinals_of("1,0").unwrap(), [1, 0]);
-        assert_eq!(ordinals_of("0x2, 3").unwrap(), [0, 0, 3]);
-        for wrong in ["first", "1,", "0x", "-1", "0x0"] {
-            let text = ordinals_of(wrong).unwrap_err().to_string();
-            assert!(
-                text.contains(&format!("RAREFY_DEVICE={wrong} is no device")),
-                "{text}"
-            );
-        }
-        let text = ordinals_of("0,1,0").unwrap_err().to_string();
-        assert!(text.contains("has device 0 twice"), "{text}");
-    }
 }

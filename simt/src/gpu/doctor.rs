@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::device::{Device, Properties, variants};
+use super::choice::Properties;
+use super::device::{Device, variants};
 use super::driver::{self, CudaVersion, guard};
 use super::ptx::{self, LEAST_CAPABILITY, PtxModule, capability_text};
 use super::{communicator, nccl};
@@ -254,8 +255,8 @@ pub fn report(build: &Build) -> DoctorReport {
         version: build.version.to_owned(),
         gpu_usable: devices.iter().any(works),
         driver: DriverReport {
-            library: probe.library.clone(),
-            tried: probe.tried.clone(),
+            library: probe.name().map(str::to_owned),
+            tried: probe.tried.to_vec(),
             cuda: probe.version,
             problem: probe.problem.as_ref().map(|problem| problem.what.clone()),
         },

@@ -122,25 +122,28 @@ const CLEANING: [&str; 3] = ["cuGraphExecDestroy", "cuGraphDestroy", "cuMemFreeH
 #[derive(Debug)]
 pub(super) struct Probe {
     /// Names of the library in the order of the search.
-    pub(super) tried: Vec<String>,
-    /// The name under which one was found.
-    pub(super) library: Option<String>,
+    pub(super) tried: &'static [String],
+    /// The one that was found, and its name.
+    library: Option<(&'static str, &'static Library)>,
     /// The CUDA version that it supports.
     pub(super) version: Option<CudaVersion>,
     /// Devices that it lists.
     pub(super) devices: u32,
     /// Why it cannot be used, if so.
     pub(super) problem: Option<Problem>,
-    /// Keeps the library loaded as long as the process runs.
-    handle: Option<Library>,
 }
 
 impl Probe {
+    /// The name under which a library was found.
+    pub(super) fn name(&self) -> Option<&'static str> {
+        self.library.map(|(name, _)| name)
+    }
+
     /// The identity of a device, the same in all processes, where the driver says it.
     pub(super) fn uuid(&self, ordinal: u32) -> Option<[u8; 16]> {
         type Asked = unsafe extern "C" fn(*mut [u8; 16], c_int) -> c_uint;
         let device = cudarc::driver::result::device::get(i32::try_from(ordinal).ok()?).ok()?;
-        let library = self.handle.as_ref()?;
+        let (_, library) = self.library?;
         let mut uuid = [0; 16];
         // SAFETY: this is the signature in cuda.h; the driver is initialised, and the call writes 16 bytes.
         let code = unsafe {
@@ -156,7 +159,7 @@ impl Probe {
         let of =
             |ordinal: u32| cudarc::driver::result::device::get(i32::try_from(ordinal).ok()?).ok();
         let (device, other) = (of(device)?, of(other)?);
-        let library = self.handle.as_ref()?;
+        let (_, library) = self.library?;
         let mut can = 0;
         // SAFETY: this is the signature in cuda.h; the driver is initialised, and the call writes one integer.
         let code = unsafe {
@@ -201,27 +204,38 @@ pub(super) fn usable() -> Result<&'static Probe> {
     }
 }
 
-fn look() -> Probe {
-    let mut probe = Probe {
-        tried: ["cuda", "nvcuda"]
-            .iter()
-            .flat_map(|name| cudarc::get_lib_name_candidates(name))
-            .collect(),
-        library: None,
-        version: None,
-        devices: 0,
-        problem: None,
-        handle: None,
-    };
+/// The library of the driver, opened and not yet started.
+struct Found {
+    /// Names in the order of the search.
+    tried: Vec<String>,
+    /// The library under the name that opened; otherwise why one that is there does not open.
+    library: Result<(String, Library), Option<String>>,
+}
+
+/// Looks for the library, once a process.
+fn found() -> &'static Found {
+    static FOUND: OnceLock<Found> = OnceLock::new();
+    FOUND.get_or_init(find)
+}
+
+/// Whether there is a library of the driver.
+pub(super) fn is_there() -> bool {
+    found().library.is_ok()
+}
+
+fn find() -> Found {
+    let tried: Vec<String> = ["cuda", "nvcuda"]
+        .iter()
+        .flat_map(|name| cudarc::get_lib_name_candidates(name))
+        .collect();
     // A file that is there and does not open says more than the names that are not there.
     let mut refusal = None;
-    for name in &probe.tried {
+    for name in &tried {
         // SAFETY: opening a library runs its initialisers; those of a CUDA driver have no precondition.
         match unsafe { Library::new(name) } {
             Ok(library) => {
-                probe.library = Some(name.clone());
-                probe.handle = Some(library);
-                break;
+                let library = Ok((name.clone(), library));
+                return Found { tried, library };
             }
             Err(error) => {
                 let text = std::error::Error::source(&error)
@@ -232,30 +246,42 @@ fn look() -> Probe {
             }
         }
     }
-    let Some(library) = &probe.handle else {
-        probe.problem = Some(match refusal {
-            Some(text) => Problem::new(
-                format!("the CUDA driver library does not open: {text}"),
-                "install the NVIDIA driver for this system again, or compute on the CPU",
-            ),
-            None => Problem::new(
-                format!(
-                    "no CUDA driver library: looked for {}, {} and {} other names on the library path",
-                    probe.tried[0],
-                    probe
-                        .tried
-                        .iter()
-                        .find(|name| name.ends_with(".1"))
-                        .unwrap_or(&probe.tried[0]),
-                    probe.tried.len().saturating_sub(2)
-                ),
-                "install the NVIDIA driver (in a container, start it with the GPUs: --gpus all), or compute on the CPU",
-            ),
-        });
-        return probe;
+    let library = Err(refusal);
+    Found { tried, library }
+}
+
+fn look() -> Probe {
+    let Found { tried, library } = found();
+    let mut probe = Probe {
+        tried,
+        library: None,
+        version: None,
+        devices: 0,
+        problem: None,
     };
-    let name = probe.library.clone().unwrap_or_default();
-    match examine(library, &name, &mut probe.version) {
+    let examined = match library {
+        Ok((name, library)) => {
+            probe.library = Some((name, library));
+            examine(library, name, &mut probe.version)
+        }
+        Err(Some(text)) => Err(Problem::new(
+            format!("the CUDA driver library does not open: {text}"),
+            "install the NVIDIA driver for this system again, or compute on the CPU",
+        )),
+        Err(None) => Err(Problem::new(
+            format!(
+                "no CUDA driver library: looked for {}, {} and {} other names on the library path",
+                tried[0],
+                tried
+                    .iter()
+                    .find(|name| name.ends_with(".1"))
+                    .unwrap_or(&tried[0]),
+                tried.len().saturating_sub(2)
+            ),
+            "install the NVIDIA driver (in a container, start it with the GPUs: --gpus all), or compute on the CPU",
+        )),
+    };
+    match examined {
         Ok(devices) => probe.devices = devices,
         Err(problem) => probe.problem = Some(problem),
     }

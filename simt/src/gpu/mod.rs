@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `driver` | finding the driver library, and its errors in plain words |
+//! | `choice` | devices of the driver: properties, the one that is taken, its start ahead of the first use |
 //! | `device` | [`Device`]: opening, buffers, the order of the calls |
 //! | `machine` | the device as a [`Machine`](crate::machine::Machine): copies and launches |
 //! | `staging` | large copies to the device, through page-locked memory |
@@ -21,6 +22,7 @@
 
 mod arguments;
 mod aside;
+mod choice;
 mod communicator;
 mod device;
 pub mod doctor;
@@ -35,6 +37,7 @@ mod post;
 pub mod ptx;
 mod staging;
 
+pub use choice::open_ahead;
 pub use communicator::Communicator;
 pub use device::{Device, DeviceBuffer};
 pub use driver::CudaVersion;

@@ -54,6 +54,7 @@ pub(in crate::cli) fn run<F: Flow>(
             "--save-every and --save-f need a folder for their files; give --out DIR".into(),
         ));
     }
+    args.common().open_ahead();
     let outcome = if is_steady {
         find_steady(args, wanted, given, &mut report)?
     } else {
