@@ -93,7 +93,9 @@ use std::num::NonZero;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::gpu::quit;
+use crate::compute::Devices;
+use crate::distributed::Place;
+use crate::gpu::{make_few_queues, quit};
 use failure::Failure;
 
 /// Deterministic numerical methods of kinetic theory, on the GPU or the CPU.
@@ -234,8 +236,12 @@ fn read_alike<T>(read: Result<T, Failure>) -> Result<T, Failure> {
 
 /// Readies the process for the work of a command.
 fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
-    launch::refuse_within(matches)?;
     let sub = matches.subcommand().map(|(_, sub)| sub);
+    if sub.is_some_and(takes_one_device) {
+        // SAFETY: a process that is no rank of several has started no thread yet.
+        unsafe { make_few_queues() };
+    }
+    launch::refuse_within(matches)?;
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
     let pool = build_pool(threads.copied());
     interrupt::handle();
@@ -244,6 +250,13 @@ fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
         ranks::connect()?;
     }
     ranks::agreed(pool)
+}
+
+/// Whether a command computes on one device at the most.
+fn takes_one_device(sub: &ArgMatches) -> bool {
+    let devices = sub.try_get_one::<Devices>("devices");
+    devices.is_ok_and(|devices| devices.is_none_or(|devices| *devices == Devices::Number(1)))
+        && Place::from_environment().is_none()
 }
 
 /// Does the work of a command.
