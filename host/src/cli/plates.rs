@@ -123,6 +123,7 @@ pub(super) fn run(
         solution,
         x: solver.problem().centres(0),
     };
+    drop(solver);
     outcome.report(&mut report);
     report.write(|out| outcome.write(out))?;
     report.finish(|total| outcome.summary(total))

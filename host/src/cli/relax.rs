@@ -159,13 +159,19 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     }
 
     let final_f = time_loop.relaxation.state()?;
+    let TimeLoop {
+        relaxation, state, ..
+    } = time_loop;
+    let (machine, history) = (relaxation.device(), relaxation.history().to_vec());
+    // Its device closes while the plots are drawn.
+    drop(relaxation);
     let outcome = results::Outcome {
         parameters: &parameters,
         config: &config.operator,
-        machine: time_loop.relaxation.device(),
-        history: time_loop.relaxation.history(),
+        machine,
+        history: &history,
         correction,
-        state: &time_loop.state,
+        state: &state,
         final_f: &final_f,
     };
     outcome.report(&mut report);

@@ -85,6 +85,9 @@ pub(crate) fn open_ahead() {
     }
 }
 
+#[cfg(feature = "cli")]
+pub(crate) use rarefy_simt::gpu::close_ahead;
+
 /// Ends the process without its exit handlers: those of the driver wait for work that may never be done, and for its start.
 #[cfg(unix)]
 pub(crate) fn quit(code: u8) -> ! {

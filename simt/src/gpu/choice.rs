@@ -1,6 +1,6 @@
 //! The devices of the driver: their properties, the one that is taken, its start ahead of the first use.
 
-use std::sync::Once;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 
 use cudarc::driver::{result, sys};
@@ -151,7 +151,7 @@ fn ordinals_of(text: &str) -> Result<Vec<u32>> {
 
 /// Begins to open the device of [`Device::open`](super::Device::open), on a thread of its own: driver and context take about 0.2 s to start. Later calls wait for them.
 ///
-/// The context is kept until the process ends. While the thread works, exit handlers of the driver may wait for it or fail: leave the process without them,
+/// The context is kept until [`close_ahead`], or until the process ends. While the thread works, exit handlers of the driver may wait for it or fail: leave the process without them,
 /// by `_exit`.
 pub fn open_ahead() {
     static BEGUN: Once = Once::new();
@@ -163,15 +163,35 @@ pub fn open_ahead() {
     });
 }
 
-/// Makes the context of the usual device, and never releases it.
+/// Closes what [`open_ahead`] opened, on a thread of its own. The context goes with the last [`Device`](super::Device) that has it.
+pub fn close_ahead() {
+    if let Some(device) = opened().take() {
+        let release = move || {
+            // SAFETY: `retain_usual` has retained the context, which is released once.
+            let _ = unsafe { result::primary_ctx::release(device) };
+        };
+        // Without a thread it is released when the process ends.
+        drop(thread::Builder::new().spawn(release));
+    }
+}
+
+/// The device whose context is kept.
+fn opened() -> MutexGuard<'static, Option<sys::CUdevice>> {
+    static OPENED: Mutex<Option<sys::CUdevice>> = Mutex::new(None);
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the context of the usual device.
 fn retain_usual() {
-    let _ = Properties::of_usual().and_then(|properties| {
+    let device = Properties::of_usual().and_then(|properties| {
         guard(|| {
             let device = device_handle(properties.ordinal)?;
             // SAFETY: the device was returned by the driver.
-            unsafe { result::primary_ctx::retain(device) }.during("starting the driver")
+            unsafe { result::primary_ctx::retain(device) }.during("starting the driver")?;
+            Ok(device)
         })
     });
+    *opened() = device.ok();
 }
 
 #[cfg(test)]

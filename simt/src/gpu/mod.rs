@@ -37,7 +37,7 @@ mod post;
 pub mod ptx;
 mod staging;
 
-pub use choice::open_ahead;
+pub use choice::{close_ahead, open_ahead};
 pub use communicator::Communicator;
 pub use device::{Device, DeviceBuffer};
 pub use driver::CudaVersion;

@@ -12,6 +12,7 @@ use crate::cli::output;
 use crate::cli::plot::Figure;
 use crate::compute::Precision;
 use crate::error::Result;
+use crate::gpu::close_ahead;
 
 impl Report {
     /// Writes the results of a run that has a folder.
@@ -20,6 +21,10 @@ impl Report {
         results: impl FnOnce(&mut Output) -> Result<()>,
     ) -> Result<()> {
         self.watch_for_signals();
+        if self.case.is_none() {
+            // The context closes while plots are drawn. In a sweep the next case needs it.
+            close_ahead();
+        }
         match self.folder.clone().filter(|_| !self.mute) {
             Some(folder) => {
                 let mut output = Output {
