@@ -89,6 +89,7 @@ mod values;
 mod vti;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::num::NonZero;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -147,7 +148,8 @@ pub fn main() -> ! {
 
 /// Ends the process with this exit code.
 pub fn end(code: u8) -> ! {
-    // All that is printed is flushed where it is printed.
+    // No exit handler flushes it. A reader that has gone needs no line.
+    let _ = std::io::stdout().flush();
     quit(code)
 }
 
