@@ -183,22 +183,23 @@ pub(crate) fn forget_packages() -> Result<()> {
         return Ok(());
     };
     let sources = home.join("registry/src");
+    // Registries have the name of their host in front; the one in the target folder, which has no host, begins with this sign.
+    let unnamed = "-";
+    forget_compiled(&sources.join(unnamed))?;
     if !sources.is_dir() {
         return Ok(());
     }
     for entry in fs::read_dir(&sources).with_context(|| format!("reading {}", sources.display()))? {
         let entry = entry?;
-        // Registries have the name of their host in front; the one in the target folder, which has no host, begins thus.
-        if entry.file_name().to_string_lossy().starts_with('-') {
+        if entry.file_name().to_string_lossy().starts_with(unnamed) {
             let path = entry.path();
-            forget_compiled(&path)?;
             fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
         }
     }
     Ok(())
 }
 
-/// Lets cargo compile the crates below a folder anew: it takes a version of a registry for unchanged, whatever its sources.
+/// Lets cargo compile the crates anew whose folders begin like this: it takes a version of a registry for unchanged, whatever its sources.
 fn forget_compiled(sources: &Path) -> Result<()> {
     let debug = target_dir().join("debug");
     let sources = sources.to_string_lossy();
