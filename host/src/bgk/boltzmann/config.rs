@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::steady::SteadyProblem;
+use crate::bgk::steady::{ASYMMETRY, SteadyProblem};
 use crate::bgk::transient::check_step;
 use crate::bgk::{
     Axis, Boundaries, Boundary, DiscreteMaxwellian, Gas, Model, Moments, Problem, Scheme, Space,
@@ -12,9 +12,6 @@ use crate::collision::transport::{Flux, exact_decay_rate};
 use crate::collision::{OperatorConfig, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
-
-/// Difference of values at opposite v_z, relative to the largest, up to which they count as equal.
-const UNEVEN: f64 = 1e-9;
 
 /// Faces of space: left, right, bottom, top.
 pub(super) const FACES: usize = 4;
@@ -318,7 +315,7 @@ fn half(f: &[f64], n: usize) -> Result<Vec<f64>> {
     let mut upper = Vec::with_capacity(f.len().div_ceil(2));
     for line in f.chunks(n) {
         for (up, down) in line.iter().zip(line.iter().rev()).skip(n / 2) {
-            if (up - down).abs() > UNEVEN * largest {
+            if (up - down).abs() > ASYMMETRY * largest {
                 return Err(Error::invalid(
                     "incoming",
                     format!("{up:e} and {down:e} at opposite v_z"),

@@ -71,6 +71,7 @@ use self::engine::Sweeps;
 use self::gpu::MachineSweeps;
 pub use self::nodes::Nodes;
 use self::plan::Plan;
+pub(in crate::bgk) use self::problem::ASYMMETRY;
 pub use self::problem::{Closure, SteadyProblem};
 use self::reference::ReferenceSweeps;
 pub use self::solution::{Exchange, Solution, Status};

@@ -88,7 +88,7 @@ impl From<&SteadyProblem> for SteadyProblem {
 }
 
 /// Difference of values at mirror images, relative to the largest, up to which they count as equal.
-const ASYMMETRY: f64 = 1e-9;
+pub(in crate::bgk) const ASYMMETRY: f64 = 1e-9;
 
 /// Most cells, so that the kernels' indices fit 32 bits.
 const MOST_CELLS: usize = 1 << 26;

@@ -228,16 +228,19 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
                 sharing,
                 first,
             };
+            let sum = |f: &M::Buffer<f64>, parts: &mut M::Buffer<f64>| {
+                let sum = kernels::sum_state {
+                    f,
+                    parts,
+                    shape,
+                    blocks,
+                };
+                machine.launch(grid, sum)
+            };
             let parts = match &engine.conservation {
                 Conservation::Balanced(balance) => balance.sums_of_state(),
                 Conservation::Paper(_) => {
-                    let sum = kernels::sum_state {
-                        f: &engine.f,
-                        parts: &mut penalty.parts,
-                        shape,
-                        blocks,
-                    };
-                    machine.launch(grid, sum)?;
+                    sum(&engine.f, &mut penalty.parts)?;
                     &penalty.parts
                 }
             };
@@ -255,13 +258,7 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
                 weights,
             };
             machine.launch(grid_of(sharing), of_stage)?;
-            let sum = kernels::sum_state {
-                f: &engine.start,
-                parts: &mut penalty.parts,
-                shape,
-                blocks,
-            };
-            machine.launch(grid, sum)?;
+            sum(&engine.start, &mut penalty.parts)?;
             let solve = kernels::implicit_stage {
                 sums: &engine.start,
                 parts: &penalty.parts,
