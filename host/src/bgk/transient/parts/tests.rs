@@ -132,7 +132,10 @@ fn line(cells: usize, ends: [Boundary; 2], model: Model) -> Problem {
 }
 
 fn plane(faces: Boundaries, model: Model, along_z: usize) -> Problem {
-    let (nx, ny) = (12, 21);
+    plane_of([12, 21], faces, model, along_z)
+}
+
+fn plane_of([nx, ny]: [usize; 2], faces: Boundaries, model: Model, along_z: usize) -> Problem {
     let space = Space::rectangle([nx, ny], [0.0, 1.0], [0.0, ny as f64 / nx as f64]);
     stirred(space.expect("cells"), &[7, 7, along_z], 2, faces, model)
 }
@@ -263,6 +266,41 @@ fn planes_are_the_whole(make: Make, along_z: usize) {
     }
 }
 
+/// Planes with room for strips next to the cuts and rows between them.
+fn high_planes_are_the_whole(make: Make) {
+    let walls = Boundaries {
+        left: wall(1.0, [0.0; 2]),
+        right: wall(1.0, [0.0, 0.2]),
+        bottom: wall(1.0, [0.0; 2]),
+        top: wall(0.6, [0.5, 0.0]),
+    };
+    let ring = Boundaries {
+        left: INFLOW,
+        bottom: Boundary::Periodic,
+        top: Boundary::Periodic,
+        ..walls
+    };
+    let (bgk, shakhov) = (Model::Bgk, Model::Shakhov);
+    for (faces, model, whole, sloped, rows, ranks) in [
+        (walls, bgk, 0, true, 40, 2),
+        (walls, shakhov, 1, true, 41, 2),
+        (walls, shakhov, 0, false, 74, 3),
+        (ring, bgk, 0, true, 72, 3),
+        (ring, bgk, 2, false, 72, 2),
+    ] {
+        let problem = plane_of([8, rows], faces, model, 7);
+        let plan = plan(whole, problem.space.step(0), sloped);
+        let what = format!("{faces:?} {model:?} w = {whole} {sloped} {rows} {ranks}");
+        same(make, &problem, plan, [ranks, 1], &what);
+    }
+}
+
+#[test]
+fn high_planes_in_the_emulator_are_the_whole() {
+    high_planes_are_the_whole(emulated::<f64>);
+    high_planes_are_the_whole(emulated::<f32>);
+}
+
 #[test]
 fn lines_on_the_cpu_are_the_whole() {
     lines_are_the_whole(on_cpu::<f64>);
@@ -306,6 +344,8 @@ fn lines_and_planes_on_a_gpu_are_the_whole() {
     lines_are_the_whole(on_gpu::<f32>);
     planes_are_the_whole(on_gpu::<f64>, 7);
     planes_are_the_whole(on_gpu::<f32>, 8);
+    high_planes_are_the_whole(on_gpu::<f64>);
+    high_planes_are_the_whole(on_gpu::<f32>);
 }
 
 #[test]
