@@ -7,16 +7,18 @@ use rarefy::{Backend, Compute, Precision};
 
 /// Flux over that of a gas without slip or jump, and the estimate of its error.
 fn between(drive: Drive, delta: f64, linear: bool, model: Model, precision: Precision) -> [f64; 2] {
+    let compute = Compute::new(Backend::Cpu).with_precision(precision);
+    between_on(compute, drive, delta, linear, model)
+}
+
+fn between_on(compute: Compute, drive: Drive, delta: f64, linear: bool, model: Model) -> [f64; 2] {
     let gas = Gas {
         model,
         ..Gas::default()
     };
     let case = plates(delta, drive, gas, 1.0, Resolution::default(), linear).unwrap();
     let config = SteadyConfig {
-        compute: Compute {
-            precision,
-            ..Compute::new(Backend::Cpu)
-        },
+        compute,
         ..SteadyConfig::default()
     };
     let found = solve(&case, &config).unwrap();
@@ -68,6 +70,23 @@ fn estimates_cover_the_error_of_thick_gas() {
                 "{drive:?}, {delta}, {precision:?}: {error} for {estimate}"
             );
             assert!(estimate < 1e-2, "{drive:?}, {delta}: {estimate}");
+        }
+    }
+}
+
+/// The kernels find interior fluxes from the cells. In f32 too they end in thick gas of the linearised equation.
+#[test]
+fn kernels_in_f32_end_in_thick_gas_of_the_linearised_equation() {
+    let kernels = Compute::new(Backend::Emulator).with_precision(Precision::F32);
+    for (delta, most) in [(100.0, 1e-4), (300.0, 3e-4), (1000.0, 3e-3)] {
+        for drive in [Drive::Couette(1.0), Drive::Fourier(1.0)] {
+            let [expected, _] = between(drive, delta, true, Model::Bgk, Precision::F64);
+            let [found, estimate] = between_on(kernels, drive, delta, true, Model::Bgk);
+            let error = (found / expected - 1.0).abs();
+            assert!(
+                error <= estimate && estimate < most,
+                "{drive:?}, {delta}: {error} for {estimate}"
+            );
         }
     }
 }
