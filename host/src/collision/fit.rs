@@ -63,8 +63,9 @@ impl VelocityGrid {
         let h = self.spacing();
         let strides = [n * n, n, 1];
         let widths = strides.map(|stride| {
-            let inner = (0..f.len()).filter(|cell| cell / stride % n + 1 < n);
-            let changes: f64 = inner.map(|cell| (f[cell + stride] - f[cell]).powi(2)).sum();
+            let lines = f.chunks_exact(stride * n);
+            let changes = lines.flat_map(|line| line[stride..].iter().zip(line));
+            let changes: f64 = changes.map(|(next, f)| (next - f).powi(2)).sum();
             let share = (1.0 - 0.5 * changes / squares).clamp(0.0, 1.0);
             // In cells; 0 where single cells hold all of f.
             0.5 / share.ln().abs().sqrt()
@@ -95,41 +96,52 @@ impl VelocityGrid {
     fn narrow(&self, f: &[f64]) -> Option<String> {
         let n = self.n;
         let mut layers = [0.0; 2];
-        let mut total = 0.0;
         // Along each axis, the two planes of cells at either end.
         let mut planes = [[[0.0; 2]; 2]; 3];
-        for (cell, f) in f.iter().enumerate() {
-            total += f;
-            let at = [cell / (n * n), cell / n % n, cell % n];
-            let depth = at.into_iter().map(|i| i.min(n - 1 - i)).min();
-            if let Some(layer) = depth.and_then(|depth| layers.get_mut(depth)) {
-                *layer += f;
-            }
-            for (axis, i) in at.into_iter().enumerate() {
-                for (side, depth) in [i, n - 1 - i].into_iter().enumerate() {
-                    if let Some(plane) = planes[axis][side].get_mut(depth) {
-                        *plane += f;
+        let total: f64 = f.iter().sum();
+        let depth = |i: usize| i.min(n - 1 - i);
+        for (row, line) in f.chunks_exact(n).enumerate() {
+            let [ix, iy] = [row / n, row % n];
+            let of_row = depth(ix).min(depth(iy));
+            // Only the ends of a row inside lie in the outermost layers.
+            let inside = of_row >= layers.len() && n > 2 * layers.len();
+            let skipped = match inside {
+                true => layers.len()..n - layers.len(),
+                false => 0..0,
+            };
+            for iz in (0..skipped.start).chain(skipped.end..n) {
+                let f = line[iz];
+                if let Some(layer) = layers.get_mut(of_row.min(depth(iz))) {
+                    *layer += f;
+                }
+                for (axis, i) in [ix, iy, iz].into_iter().enumerate() {
+                    for (side, depth) in [i, n - 1 - i].into_iter().enumerate() {
+                        if let Some(plane) = planes[axis][side].get_mut(depth) {
+                            *plane += f;
+                        }
                     }
                 }
             }
         }
         let [outer, next] = layers.map(|layer| layer / total);
         let ratio = outer / next;
-        let advice = self.wider(f, &planes);
+        let advice = || self.wider(f, &planes);
         if ratio < 0.9 {
             let lost = outer * ratio / (1.0 - ratio);
             (lost > LOST).then(|| {
                 format!(
-                    "f is not small at the boundary of the velocity box: the outermost cells hold {} of the density, and about {} of it is lost outside; {advice}",
+                    "f is not small at the boundary of the velocity box: the outermost cells hold {} of the density, and about {} of it is lost outside; {}",
                     percent(outer),
-                    percent(lost)
+                    percent(lost),
+                    advice()
                 )
             })
         } else {
             (outer > LOST).then(|| {
                 format!(
-                    "f does not fall off at the boundary of the velocity box: the outermost cells hold {} of the density, and as much or more is lost outside; {advice}",
-                    percent(outer)
+                    "f does not fall off at the boundary of the velocity box: the outermost cells hold {} of the density, and as much or more is lost outside; {}",
+                    percent(outer),
+                    advice()
                 )
             })
         }

@@ -9,7 +9,7 @@ use rarefy_kernels::collision::StepRule;
 use rayon::prelude::*;
 
 use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
-use super::operator::{normalising, powers, scale, times};
+use super::operator::{normalising, powers, times};
 use super::{
     Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, engine,
     engine_of_one,
@@ -563,7 +563,8 @@ impl CollisionOperator {
     pub fn evaluate_any(&mut self, f: &[f64]) -> Result<Evaluation> {
         self.config.validate_values(f)?;
         let (largest, exponent) = normalising(f);
-        let scaled: Vec<f64> = f.iter().map(|&f| scale(f, exponent)).collect();
+        let factors = powers(exponent);
+        let scaled: Vec<f64> = f.iter().map(|&f| times(f, factors)).collect();
         let evaluation = self.engine.run(|engine| {
             engine.set_state(&scaled, 0.0)?;
             engine.evaluation()
