@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM, whenever they come: exit code 1, one line, and no file that is not a result.
+//! Ctrl-C, SIGTERM and SIGHUP, whenever they come: exit code 1, one line, and no file that is not a result.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -77,4 +77,36 @@ fn a_signal_leaves_the_folder_of_the_user() {
     let output = signalled(at, line, "mine/.rarefy.lock", "-INT");
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(listing(at), [at.join("mine").display().to_string()]);
+}
+
+/// `nohup` has a command ignore SIGHUP; without it the signal interrupts.
+#[cfg(unix)]
+#[test]
+fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
+    for (ignored, code) in [("trap '' HUP; ", 0), ("", 1)] {
+        let folder = folder();
+        let at = folder.path();
+        let line = "shock --mach 2 --cells 400 --reduced --steps 20000 --out run --quiet";
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let command = rarefy(at, &arguments);
+        let child = started(
+            Command::new("sh")
+                .current_dir(at)
+                .args(["-c", &format!("{ignored}exec \"$@\""), "sh"])
+                .arg(command.get_program())
+                .args(command.get_args()),
+        );
+        let begun = Instant::now();
+        while !at.join("run/.rarefy.lock").exists() && begun.elapsed() < Duration::from_secs(60) {
+            sleep(Duration::from_millis(5));
+        }
+        let kill = Command::new("kill")
+            .args(["-HUP", &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let output = ended(child);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{ignored}: {stderr}");
+        assert_eq!(at.join("run/run.json").exists(), code == 0, "{stderr}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM. Work with steps ends between two of them; all other work ends at once, and leaves neither a lock nor a temporary file.
+//! Ctrl-C, SIGTERM and SIGHUP. Work with steps ends between two of them; all other work ends at once, and leaves neither a lock nor a temporary file.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -81,23 +81,65 @@ pub(super) fn goes_on_with(rest: &str) {
     rest.clone_into(&mut state().rest);
 }
 
+/// Does work in the middle of which [`leave`] never ends the process: one file made, or all files of a run renamed. The work locks and unlocks no folder.
+pub(super) fn whole<T>(work: impl FnOnce() -> T) -> T {
+    let _state = state();
+    work()
+}
+
 /// Handles signals from here on. Where no handler can be installed, they end the process as the system does.
 pub(super) fn handle() {
     let mut first = None;
-    let _ = ctrlc::set_handler(move || {
-        let first: &mut Instant = first.get_or_insert_with(Instant::now);
-        ranks::note_signal();
-        let again = ASKED.swap(true, Ordering::SeqCst);
-        let several = ranks::are_several();
-        let waits = if again {
-            several && first.elapsed() < ONE_SIGNAL
-        } else {
-            several || WATCHED.load(Ordering::SeqCst) > 0
-        };
-        if !waits {
-            leave(again);
-        }
+    hangup::keep(|| {
+        let _ = ctrlc::set_handler(move || signalled(&mut first));
     });
+}
+
+/// Ends the process, or lets the work in progress do so, which `first` began to wait for.
+fn signalled(first: &mut Option<Instant>) {
+    let first = first.get_or_insert_with(Instant::now);
+    ranks::note_signal();
+    let again = ASKED.swap(true, Ordering::SeqCst);
+    let several = ranks::are_several();
+    let waits = if again {
+        several && first.elapsed() < ONE_SIGNAL
+    } else {
+        several || WATCHED.load(Ordering::SeqCst) > 0
+    };
+    if !waits {
+        leave(again);
+    }
+}
+
+/// The end of a terminal, which `nohup` has a command ignore.
+pub(super) mod hangup {
+    /// Calls `install`, which handles signals. SIGHUP stays ignored if it was.
+    #[cfg(unix)]
+    pub(in crate::cli) fn keep(install: impl FnOnce()) {
+        use std::ffi::c_int;
+
+        unsafe extern "C" {
+            fn signal(number: c_int, handler: usize) -> usize;
+        }
+        const SIGHUP: c_int = 1;
+        const IGNORED: usize = 1;
+        // SAFETY: the calls replace the handler of SIGHUP by none, and run no code of this process.
+        let before = unsafe { signal(SIGHUP, IGNORED) };
+        if before != IGNORED {
+            // SAFETY: as above; the handler is the one that was there.
+            unsafe { signal(SIGHUP, before) };
+        }
+        install();
+        if before == IGNORED {
+            // SAFETY: as above.
+            unsafe { signal(SIGHUP, IGNORED) };
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(in crate::cli) fn keep(install: impl FnOnce()) {
+        install();
+    }
 }
 
 /// Ends the process at once.
@@ -141,6 +183,29 @@ fn remove_temporary(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::output;
+
+    /// An end at once holds the state; a file made beside it would stay.
+    #[test]
+    fn no_file_is_made_while_the_process_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("result.csv");
+        let (say, hear) = std::sync::mpsc::channel();
+        let held = state();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                output::write_whole(&file, b"x").expect("a file");
+                say.send(()).expect("a receiver");
+            });
+            let early = hear.recv_timeout(Duration::from_millis(200));
+            let there = fs::read_dir(folder.path()).expect("a folder").count();
+            drop(held);
+            hear.recv().expect("the file is written then");
+            assert!(early.is_err());
+            assert_eq!(there, 0);
+        });
+        assert!(file.exists());
+    }
 
     #[test]
     fn locks_are_known_as_long_as_they_are_held() {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use clap::ArgMatches;
 
 use super::failure::Failure;
+use super::interrupt::hangup;
 use super::streams;
 use crate::compute::{Backend, Compute, Devices};
 use crate::distributed::Place;
@@ -84,7 +85,9 @@ impl Drop for Processes {
 pub(super) fn run(ranks: usize) -> std::result::Result<(), Failure> {
     static SIGNALLED: AtomicBool = AtomicBool::new(false);
     // The processes stop at a step that all agree on; this one waits for them.
-    let _ = ctrlc::set_handler(|| SIGNALLED.store(true, Ordering::SeqCst));
+    hangup::keep(|| {
+        let _ = ctrlc::set_handler(|| SIGNALLED.store(true, Ordering::SeqCst));
+    });
     let mut processes = start(ranks)?;
     let mut failed: Option<(usize, ExitStatus, Instant)> = None;
     loop {

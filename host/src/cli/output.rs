@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
+use super::interrupt;
 use super::names::{self, TEMPORARY, folder_of};
 use super::resident::{Lock, Resident, mark, remove_abandoned};
 use super::text::reason;
@@ -296,19 +297,21 @@ impl Transaction {
 
     /// Renames all files to their names, in the order they were staged in; returns why some could not be.
     pub(super) fn commit(mut self) -> Vec<Error> {
-        let mut refused = Vec::new();
-        let mut there = Vec::new();
-        for (file, path) in std::mem::take(&mut self.staged) {
-            match persist(file, &path) {
-                Ok(()) => there.push(path),
-                Err(error) => refused.push(error),
+        interrupt::whole(|| {
+            let mut refused = Vec::new();
+            let mut there = Vec::new();
+            for (file, path) in std::mem::take(&mut self.staged) {
+                match persist(file, &path) {
+                    Ok(()) => there.push(path),
+                    Err(error) => refused.push(error),
+                }
             }
-        }
-        if !there.is_empty() {
-            self.keep = true;
-            self.remove_stale(&there);
-        }
-        refused
+            if !there.is_empty() {
+                self.keep = true;
+                self.remove_stale(&there);
+            }
+            refused
+        })
     }
 }
 
@@ -367,7 +370,7 @@ fn temporary(folder: &Path) -> Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    loop {
+    let made = || -> Result<Option<NamedTempFile>> {
         let file = builder.tempfile_in(folder).map_err(|e| {
             // tempfile adds the temporary name to the message; people want the system's words.
             let why = e.raw_os_error().map(io::Error::from_raw_os_error);
@@ -376,7 +379,10 @@ fn temporary(folder: &Path) -> Result<NamedTempFile> {
                 format!("cannot write to this folder: {}", reason(&why.unwrap_or(e))),
             )
         })?;
-        if mark(file.as_file(), file.path()) {
+        Ok(mark(file.as_file(), file.path()).then_some(file))
+    };
+    loop {
+        if let Some(file) = interrupt::whole(made)? {
             return Ok(file);
         }
     }
