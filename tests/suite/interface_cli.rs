@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::{done, doubles, folder, listing, npy, refused, text};
+use crate::command::{done, doubles, folder, listing, npy, rarefy, refused, text};
 
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
@@ -197,6 +197,16 @@ fn threads_are_as_many_as_asked_for() {
     ] {
         refused(at, &words(&format!("{line} --threads {threads}")), why);
     }
+    // The pool would start them all.
+    let output = rarefy(at, &words(line))
+        .env("RAYON_NUM_THREADS", "1025")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr),
+        "rarefy: error: RAYON_NUM_THREADS=1025: expected at most 1024 threads\n"
+    );
 }
 
 #[test]

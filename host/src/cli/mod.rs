@@ -153,6 +153,12 @@ pub fn end(code: u8) -> ! {
     quit(code)
 }
 
+/// Variable with the number of threads, unless `--threads` is given.
+const THREADS: &str = "RAYON_NUM_THREADS";
+
+/// Most threads of the work on the CPU.
+const MOST_THREADS: usize = 1024;
+
 /// Addresses that a thread reserves: its stack, and the arena of its allocations.
 const RESERVED_BY_THREAD: u64 = 128 << 20;
 
@@ -161,6 +167,9 @@ fn build_pool(wanted: Option<usize>) -> Result<(), Failure> {
     let available = crate::memory_plan::host_memory().available;
     let room = available.map_or(u64::MAX, |bytes| (bytes / 2 / RESERVED_BY_THREAD).max(1));
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    if wanted.is_none() {
+        refuse_variable()?;
+    }
     let threads = match wanted {
         Some(threads) if threads as u64 > room => {
             return Err(Failure::Usage(format!(
@@ -168,9 +177,7 @@ fn build_pool(wanted: Option<usize>) -> Result<(), Failure> {
             )));
         }
         Some(threads) => threads,
-        None if room < cores as u64 && std::env::var_os("RAYON_NUM_THREADS").is_none() => {
-            room as usize
-        }
+        None if room < cores as u64 && std::env::var_os(THREADS).is_none() => room as usize,
         None => return Ok(()),
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -178,6 +185,18 @@ fn build_pool(wanted: Option<usize>) -> Result<(), Failure> {
         // Without a wish, a pool that is there already keeps its threads.
         (Ok(()), _) | (Err(_), None) => Ok(()),
         (Err(error), Some(_)) => Err(Failure::Usage(format!("--threads {threads}: {error}"))),
+    }
+}
+
+/// Refuses more threads in the environment than `--threads` takes: the pool starts them all.
+fn refuse_variable() -> Result<(), Failure> {
+    let variable = std::env::var(THREADS).ok();
+    let threads: Option<usize> = variable.and_then(|text| text.parse().ok());
+    match threads {
+        Some(threads) if threads > MOST_THREADS => Err(Failure::Usage(format!(
+            "{THREADS}={threads}: expected at most {MOST_THREADS} threads"
+        ))),
+        _ => Ok(()),
     }
 }
 

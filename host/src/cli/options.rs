@@ -21,7 +21,7 @@ pub(super) struct Common {
     #[arg(long, default_value = "f64", value_parser = named::<Precision>(&["f32", "f64"]))]
     pub(super) precision: Precision,
     /// Threads of the work on the CPU, 1 to 1024 [default: as many as cores]
-    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=1024))]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=crate::cli::MOST_THREADS))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) threads: Option<usize>,
     /// GPUs that share the work, 1 to 64, or all of the host: for flows in time and batches of independent items [default: 1]
