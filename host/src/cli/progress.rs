@@ -120,8 +120,9 @@ impl Progress {
         if self.bar.is_none() && self.lines.is_none() {
             return;
         }
+        // No minus sign of zero.
         let fraction = if fraction.is_finite() {
-            fraction.clamp(0.0, 1.0)
+            fraction.clamp(0.0, 1.0).abs()
         } else {
             0.0
         };
@@ -225,6 +226,11 @@ mod tests {
         state.first = Some(0.0);
         state.message = "step 1".into();
         assert_eq!(state.line("relax", at(5)), "rarefy: relax 0%: step 1");
+        // A rate without a change has the logarithm -0.
+        let mut progress = Progress::new("relax", true);
+        progress.lines = Some(std::thread::spawn(|| {}));
+        progress.update(-0.0, String::new);
+        assert!(progress.shared.state().fraction.is_sign_positive());
         // A run that went on at a half.
         (state.first, state.fraction) = (Some(0.5), 0.75);
         state.updated = at(10);
