@@ -223,6 +223,17 @@ fn a_steady_cavity_by_the_collision_integral() {
     assert_eq!(object(&output)["status"], "unfinished");
 }
 
+/// Fluxes that fall by 1e-7 of themselves in an iteration end none of 60 cells a million mean free paths wide.
+#[test]
+fn an_iteration_that_creeps_has_stalled() {
+    let folder = folder();
+    let line = "shock --collision boltzmann --steady --mach 1.5 --length 1e7 --cells 60 --velocities 10 --steps 200 --backend cpu --json";
+    let words: Vec<&str> = line.split(' ').collect();
+    let output = rarefy(folder.path(), &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(object(&output)["status"], "stalled");
+}
+
 /// The steady shock wave by the collision integral has the files and results of the others; `--config` repeats it, a list of Mach numbers makes a sweep, and a checkpoint goes on.
 #[test]
 fn steady_shock_waves_by_the_collision_integral() {
@@ -252,11 +263,16 @@ fn steady_shock_waves_by_the_collision_integral() {
     let again = run(at, "shock --config shock/run.json");
     assert_eq!(found["result"], again["result"]);
 
-    let saving = format!("{small} --steps 4 --checkpoint-every 4 --out few --json --quiet");
+    let saving = format!("{small} --steps 4 --checkpoint-every 3 --out few --json --quiet");
     let words: Vec<&str> = saving.split(' ').collect();
     let output = rarefy(at, &words).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(object(&output)["status"], "unfinished");
+    // The checkpoint is that of the end.
+    let line = "shock --resume few/checkpoint.rarefy --steps 1 --backend cpu --json";
+    let words: Vec<&str> = line.split(' ').collect();
+    let output = rarefy(at, &words).output().unwrap();
+    assert_eq!(object(&output)["steady"]["iterations"], 4);
     let resumed = run(
         at,
         "shock --resume few/checkpoint.rarefy --steps 100 --backend cpu",

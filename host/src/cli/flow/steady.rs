@@ -131,6 +131,10 @@ impl<F: Flow> SteadyRun<'_, F> {
         let mut progress = Progress::new(F::COMMAND, self.quiet);
         loop {
             if let Some(status) = solver.status() {
+                if every.is_some_and(|every| !is_due(solver, every)) {
+                    let saved = self.save(solver, report);
+                    report.saved_at_the_end(saved)?;
+                }
                 progress.finish();
                 return Ok(status);
             }
@@ -145,12 +149,17 @@ impl<F: Flow> SteadyRun<'_, F> {
             }
             let advanced = advance(solver, goal, &mut progress);
             advanced.map_err(|error| report.broken_off(error))?;
-            if every.is_some_and(|every| (solver.residuals().len() as u64).is_multiple_of(every)) {
+            if every.is_some_and(|every| is_due(solver, every)) {
                 let saved = self.save(solver, report);
                 report.saved(saved)?;
             }
         }
     }
+}
+
+/// Whether the iteration that a solver has taken is one after which the checkpoint is written.
+fn is_due(solver: &SteadySolver, every: u64) -> bool {
+    (solver.residuals().len() as u64).is_multiple_of(every)
 }
 
 /// Solves a case. The course of a run in time has an iteration where it has a step.

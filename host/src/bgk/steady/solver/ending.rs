@@ -2,6 +2,9 @@
 
 use super::{Status, SteadySolver};
 
+/// A new least residual, as a share of the least before: creeping is no progress.
+const PROGRESS: f64 = 0.999;
+
 /// Iterations without a new least residual after which an iteration with a correction counts as stalled.
 const PATIENCE: usize = 30;
 /// The same without a correction, where residuals rise for long before they fall.
@@ -67,7 +70,7 @@ impl SteadySolver {
         } else {
             self.residuals[done - 1]
         };
-        if size < self.least.1 {
+        if size < PROGRESS * self.least.1 {
             self.least = (done, size);
         }
     }
