@@ -223,6 +223,43 @@ fn a_steady_cavity_by_the_collision_integral() {
     assert_eq!(object(&output)["status"], "unfinished");
 }
 
+/// Limits of the grids of a shock wave are those of the flags; by default cells are enough for a thickness, and velocities as many as there may be.
+#[test]
+fn grids_of_shock_waves_have_limits() {
+    let folder = folder();
+    let at = folder.path();
+    let shock = "shock --collision boltzmann --steady --backend cpu";
+    for (more, why) in [
+        (
+            "--cells 6",
+            "--cells: 6; expected 7 cells or more, which the thickness needs",
+        ),
+        (
+            "--cells 100000000",
+            "--cells: 100000000; expected 1 to 16777216 cells",
+        ),
+        (
+            "--velocities 65",
+            "--velocities: 65; expected 3 to 64 cells",
+        ),
+        ("--mach 100", "--velocities: nodes 17.8"),
+        ("--vmax 1e300", "velocity box"),
+        (
+            "--until-residual 1",
+            "--until-residual: 1; expected a residual",
+        ),
+    ] {
+        let line = format!("{shock} {more}");
+        refused(at, &line.split(' ').collect::<Vec<_>>(), why);
+    }
+    let short = run(
+        at,
+        &format!("{shock} --mach 1.5 --length 1 --velocities 10 --sphere 5"),
+    );
+    assert_eq!(short["parameters"]["nx"], 7);
+    assert!(number(&short["result"]["thickness"]).is_finite());
+}
+
 /// Fluxes that fall by 1e-7 of themselves in an iteration end none of 60 cells a million mean free paths wide.
 #[test]
 fn an_iteration_that_creeps_has_stalled() {

@@ -52,8 +52,11 @@ const FLAGS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the library whose options have other names.
-const FIELDS: [(&str, &str); 7] = [
+const FIELDS: [(&str, &str); 10] = [
     ("degree", "sphere"),
+    ("grid.n", "grid"),
+    ("grid.n", "velocities"),
+    ("rtol", "until-residual"),
     ("corrected", "no-correction"),
     ("scattering", "molecules"),
     ("velocity", "velocities"),
@@ -114,6 +117,11 @@ mod tests {
         for (field, sub, shown) in [
             ("cut", "shock", "--vmax"),
             ("degree", "relax", "--sphere"),
+            ("grid.n", "relax", "--grid"),
+            ("grid.n", "shock", "--velocities"),
+            ("rtol", "shock", "--until-residual"),
+            ("rtol", "longman", "--rtol"),
+            ("cells", "shock", "--cells"),
             ("scattering", "collide", "--molecules"),
             ("velocity", "shock", "--velocities"),
             ("velocity", "relax", "velocity"),

@@ -113,10 +113,11 @@ impl ShockWave {
     /// The half-width of the velocity box that is taken if none is given: 4.5 standard deviations of a velocity component.
     pub const CUT: f64 = 3.2;
 
-    /// Nodes along an axis for steps of half the upstream `sqrt(T)`.
+    /// Nodes along an axis for steps of half the upstream `sqrt(T)`, or the most there may be.
     pub fn nodes(mach: Mach, cut: f64) -> usize {
         let [half, _] = extent(mach, cut);
-        2 * (2.0 * half).ceil() as usize
+        let most = VelocityGrid::MAX_N / 2;
+        2 * ((2.0 * half).ceil() as usize).min(most)
     }
 
     /// The spectral method's choices with the degree that a wave of this strength needs: 11 to Mach 1.7, 15 to 2.5, 17 to 3.5, 21 above leave 0.2% of the integral of a mixture of
@@ -189,9 +190,15 @@ impl ShockWave {
         let [half, _] = extent(self.mach, self.cut);
         let spacing = 2.0 * half / self.velocities as f64;
         if spacing > 0.6 {
+            let most = Self::nodes(self.mach, self.cut);
+            let remedy = if most > self.velocities {
+                let finer = 2.0 * half / most as f64;
+                format!("{most} velocities along an axis give {finer:.1}")
+            } else {
+                "use a lower Mach number".into()
+            };
             warnings.push(format!(
-                "the velocity spacing {spacing:.3} is coarse for the collision integral at the upstream temperature: rates are off by some percent; {} velocities along an axis give 0.5",
-                Self::nodes(self.mach, self.cut)
+                "the velocity spacing {spacing:.3} is coarse for the collision integral at the upstream temperature: rates are off by some percent; {remedy}"
             ));
         }
         let nodal = self.method != Method::Spectral;

@@ -313,12 +313,15 @@ impl ShockProfile {
         })
     }
 
-    /// The maximum-slope density thickness `(n2 - n1) / max dn/dx`, in l0.
+    /// Fewest cells with a thickness.
+    pub(crate) const FEWEST_CELLS: usize = 7;
+
+    /// The maximum-slope density thickness `(n2 - n1) / max dn/dx`, in l0; NaN of fewer than seven cells.
     ///
     /// The slope is that of the fourth-order polynomial through five cells, at its largest within the cells around the steepest.
     pub fn thickness(&self) -> f64 {
         let n: Vec<f64> = self.points.iter().map(|p| p.density).collect();
-        if n.len() < 7 {
+        if n.len() < Self::FEWEST_CELLS {
             return f64::NAN;
         }
         let step = self.step();

@@ -83,8 +83,8 @@ impl Space {
         for (n, [low, high]) in cells.into_iter().zip(bounds).take(dimensions) {
             if !(1..=Self::MAX_CELLS).contains(&n) {
                 return Err(Error::invalid(
-                    "space",
-                    format!("{n} cells"),
+                    "cells",
+                    n,
                     format!("1 to {} cells along a direction", Self::MAX_CELLS),
                 ));
             }

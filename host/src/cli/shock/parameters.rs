@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bgk::boltzmann::{Collisions, ShockWave, Stepping};
-use crate::bgk::{Mach, Shock, SimulationConfig, Space};
+use crate::bgk::{Mach, Shock, ShockProfile, SimulationConfig, Space};
 use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA};
 use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
@@ -142,7 +142,17 @@ impl ShockArgs {
             ));
         }
         (full.length, full.upstream) = (Some(length), Some(upstream));
-        full.nx = self.nx.or(Some((usual.cells * length).ceil() as u64));
+        let fewest = ShockProfile::FEWEST_CELLS as u64;
+        let usual_cells = ((usual.cells * length).ceil() as u64).max(fewest);
+        let cells = self.nx.unwrap_or(usual_cells);
+        if cells < fewest {
+            return Err(Error::invalid(
+                "cells",
+                cells,
+                format!("{fewest} cells or more, which the thickness needs"),
+            ));
+        }
+        full.nx = Some(cells);
         full.cut = Some(self.cut.unwrap_or(usual.cut));
         if self.collisions.is_boltzmann() {
             full.complete_integral()?;
