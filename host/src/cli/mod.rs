@@ -156,9 +156,6 @@ pub fn end(code: u8) -> ! {
 /// Variable with the number of threads, unless `--threads` is given.
 const THREADS: &str = "RAYON_NUM_THREADS";
 
-/// Most threads of the work on the CPU.
-const MOST_THREADS: usize = 1024;
-
 /// Addresses that a thread reserves: its stack, and the arena of its allocations.
 const RESERVED_BY_THREAD: u64 = 128 << 20;
 
@@ -193,8 +190,9 @@ fn refuse_variable() -> Result<(), Failure> {
     let variable = std::env::var(THREADS).ok();
     let threads: Option<usize> = variable.and_then(|text| text.parse().ok());
     match threads {
-        Some(threads) if threads > MOST_THREADS => Err(Failure::Usage(format!(
-            "{THREADS}={threads}: expected at most {MOST_THREADS} threads"
+        Some(threads) if threads > options::MOST_THREADS => Err(Failure::Usage(format!(
+            "{THREADS}={threads}: expected at most {} threads",
+            options::MOST_THREADS
         ))),
         _ => Ok(()),
     }

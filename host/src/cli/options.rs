@@ -10,6 +10,9 @@ use super::ranks;
 use super::values::{named, whole};
 use crate::compute::{Backend, Compute, Devices, Precision};
 
+/// Most threads of the work on the CPU.
+pub(super) const MOST_THREADS: usize = 1024;
+
 /// Flags of every computing subcommand. A record has those that results depend on.
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Common options")]
@@ -21,7 +24,7 @@ pub(super) struct Common {
     #[arg(long, default_value = "f64", value_parser = named::<Precision>(&["f32", "f64"]))]
     pub(super) precision: Precision,
     /// Threads of the work on the CPU, 1 to 1024 [default: as many as cores]
-    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=crate::cli::MOST_THREADS))]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=MOST_THREADS))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) threads: Option<usize>,
     /// GPUs that share the work, 1 to 64, or all of the host: for flows in time and batches of independent items [default: 1]
