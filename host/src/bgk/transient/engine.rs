@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::CheckpointPart;
 use super::shift::Scheme;
-use crate::bgk::{DiscreteMaxwellian, Moments, Problem, State, VelocitySpace};
+use crate::bgk::{DiscreteMaxwellian, Moments, Problem, VelocitySpace};
 use crate::error::{Error, Result};
 
 /// Flux received by the gas through a face of space, per unit of area and time: the mean over the face and over the last time step. Planes of
@@ -119,21 +120,16 @@ pub(super) struct Saved {
 }
 
 /// The populations of the initial state.
-pub(super) fn initial_populations(problem: &Problem) -> Result<Vec<f64>> {
-    let cells = problem.space.cells();
-    let mut populations = vec![0.0; problem.velocity.nodes() * cells];
-    let mut last: Option<(State, Vec<f64>)> = None;
-    for (cell, state) in problem.initial.iter().enumerate() {
-        if last.as_ref().is_none_or(|(known, _)| known != state) {
-            let maxwellian =
-                DiscreteMaxwellian::new(&problem.velocity, *state, problem.conservative)?;
-            last = Some((*state, maxwellian.populations(&problem.velocity)));
+pub(super) fn initial_populations<T: Real>(problem: &Problem) -> Result<Vec<T>> {
+    let (cells, velocity) = (problem.space.cells(), &problem.velocity);
+    let mut populations = vec![T::ZERO; velocity.nodes() * cells];
+    let mut first = 0;
+    for alike in problem.initial.chunk_by(PartialEq::eq) {
+        let maxwellian = DiscreteMaxwellian::new(velocity, alike[0], problem.conservative)?;
+        for (node, value) in maxwellian.populations(velocity).into_iter().enumerate() {
+            populations[node * cells + first..][..alike.len()].fill(T::from_f64(value));
         }
-        if let Some((_, values)) = &last {
-            for (node, value) in values.iter().enumerate() {
-                populations[node * cells + cell] = *value;
-            }
-        }
+        first += alike.len();
     }
     Ok(populations)
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rarefy_kernels::bgk::equilibrium::KEPT;
 
 use super::engine::{Engine, FaceFlux, Saved, StepPlan};
-use super::pieces::CheckpointPart;
+use super::pieces::{CheckpointPart, Piece};
 use super::relaxation::sums_of;
 use super::shift::{Courant, Scheme};
 use crate::bgk::{Boundaries, Boundary, Moments, Problem};
@@ -341,12 +341,12 @@ impl Engine for Parted {
         let Kept { rows, of_cell } = self.kept;
         let known = [rows * all, (rows + of_cell) * all].contains(&saved.extra.len());
         // State of another kind of backend is of no use.
-        let (extra, rows) = match known {
-            true => (saved.extra.clone(), rows),
-            false => (Vec::new(), 0),
+        let (extra, rows): (&[f64], usize) = match known {
+            true => (&saved.extra, rows),
+            false => (&[], 0),
         };
-        let whole = CheckpointPart::new(0..all, saved.populations.clone(), extra, rows)?;
-        let wanted = CheckpointPart::select(&[whole], &self.local_cells())?;
+        let whole = Piece::new(0..all, &saved.populations, extra, rows)?;
+        let wanted = Piece::select(&[whole], &self.local_cells())?;
         self.restore_wanted(&Saved {
             step: saved.step,
             populations: wanted.populations,

@@ -31,9 +31,56 @@ impl CheckpointPart {
         extra: Vec<f64>,
         rows: usize,
     ) -> Result<Self> {
+        Piece::new(cells.clone(), &populations, &extra, rows)?;
+        Ok(Self {
+            step: 0,
+            cells,
+            populations,
+            extra,
+            rows,
+        })
+    }
+
+    /// The state of some cells, in the order in which they are wanted, from the pieces that hold them.
+    ///
+    /// # Errors
+    /// Cells that no piece holds; pieces of different problems or steps.
+    pub fn select(parts: &[Self], wanted: &[Range<usize>]) -> Result<Self> {
+        let pieces: Vec<Piece<'_>> = parts.iter().map(Self::piece).collect();
+        Piece::select(&pieces, wanted)
+    }
+
+    fn piece(&self) -> Piece<'_> {
+        Piece {
+            step: self.step,
+            cells: self.cells.clone(),
+            populations: &self.populations,
+            extra: &self.extra,
+            rows: self.rows,
+        }
+    }
+}
+
+/// A [`CheckpointPart`] whose values are elsewhere.
+pub(super) struct Piece<'a> {
+    step: u64,
+    cells: Range<usize>,
+    populations: &'a [f64],
+    extra: &'a [f64],
+    rows: usize,
+}
+
+impl<'a> Piece<'a> {
+    /// As [`CheckpointPart::new`].
+    pub(super) fn new(
+        cells: Range<usize>,
+        populations: &'a [f64],
+        extra: &'a [f64],
+        rows: usize,
+    ) -> Result<Self> {
         let count = cells.len();
         let fits = |values: &[f64]| count > 0 && values.len().is_multiple_of(count);
-        if !(fits(&populations) && fits(&extra) && rows * count <= extra.len()) {
+        if !(fits(populations) && fits(extra) && rows * count <= extra.len()) {
             return Err(Error::invalid(
                 "checkpoint",
                 format!("{} populations of {count} cells", populations.len()),
@@ -49,11 +96,8 @@ impl CheckpointPart {
         })
     }
 
-    /// The state of some cells, in the order in which they are wanted, from the pieces that hold them.
-    ///
-    /// # Errors
-    /// Cells that no piece holds; pieces of different problems or steps.
-    pub fn select(parts: &[Self], wanted: &[Range<usize>]) -> Result<Self> {
+    /// As [`CheckpointPart::select`].
+    pub(super) fn select(parts: &[Self], wanted: &[Range<usize>]) -> Result<CheckpointPart> {
         let runs = runs(parts, wanted)?;
         let count = wanted.iter().map(ExactSizeIterator::len).sum();
         let shape = |part: &Self| {
@@ -93,7 +137,7 @@ impl CheckpointPart {
             let of_cells = &part.extra[rows * part.cells.len()..];
             extra.extend_from_slice(&of_cells[run.start * of_cell..run.end * of_cell]);
         }
-        Ok(Self {
+        Ok(CheckpointPart {
             step,
             cells: 0..count,
             populations,
@@ -105,9 +149,9 @@ impl CheckpointPart {
 
 /// The pieces in which wanted cells lie, and where within them.
 fn runs<'a>(
-    parts: &'a [CheckpointPart],
+    parts: &'a [Piece<'a>],
     wanted: &[Range<usize>],
-) -> Result<Vec<(&'a CheckpointPart, Range<usize>)>> {
+) -> Result<Vec<(&'a Piece<'a>, Range<usize>)>> {
     let mut runs = Vec::new();
     for range in wanted {
         let mut at = range.start;

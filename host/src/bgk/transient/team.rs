@@ -96,10 +96,24 @@ mod tests {
         }
     }
 
+    fn machines() -> Vec<Resolved> {
+        vec![Resolved::Cpu, Resolved::Cpu, Resolved::Cpu]
+    }
+
     fn team() -> Team<dyn Engine> {
-        let machines = vec![Resolved::Cpu, Resolved::Cpu, Resolved::Cpu];
         let make = |_, rank| -> Result<Box<dyn Engine>> { Ok(Box::new(Rank(rank))) };
-        Team::new(machines, make).expect("a team")
+        Team::new(machines(), make).expect("a team")
+    }
+
+    #[test]
+    fn the_cause_of_a_failed_start_is_reported_and_nobody_waits() {
+        let make = |_, rank: Arc<dyn Transport>| -> Result<Box<dyn Engine>> {
+            let mut engine = Rank(rank);
+            engine.advance(2)?;
+            Ok(Box::new(engine))
+        };
+        let error = Team::new(machines(), make).err().expect("a failure");
+        assert_eq!(error.to_string(), "rank 1 fails");
     }
 
     #[test]

@@ -56,10 +56,7 @@ pub(super) struct CpuEngine<T> {
 pub(super) fn check_room<T: Real>(problem: &Problem, further: u64) -> Result<()> {
     let (nodes, cells) = (problem.velocity.nodes(), problem.space.cells());
     let populations = (nodes as u64).saturating_mul(cells as u64);
-    let needed = bytes_of::<T>(populations)
-        // The populations of the initial state are made in f64.
-        .saturating_add(bytes_of::<f64>(populations))
-        .saturating_add(further);
+    let needed = bytes_of::<T>(populations).saturating_add(further);
     Ok(check_host(
         &format!("a phase space of {nodes} x {cells} cells"),
         needed,
@@ -74,11 +71,10 @@ impl<T: Real> CpuEngine<T> {
         let cells = layout.cells();
         let sums = bytes_of::<f64>((cells * layout.sums * layout.chunks()) as u64);
         check_room::<T>(&layout.problem, sums)?;
-        let f = initial_populations(&layout.problem)?;
         let faces = face::prepare(&layout)?;
         let mut engine = Self {
             name,
-            f: Vec::new(),
+            f: initial_populations(&layout.problem)?,
             sums: vec![0.0; cells * layout.sums],
             relaxations: Vec::new(),
             tables: Tables::new(&layout),
@@ -89,7 +85,7 @@ impl<T: Real> CpuEngine<T> {
             ends: None,
             layout,
         };
-        engine.take(&f);
+        engine.sum_up();
         Ok(engine)
     }
 
@@ -110,13 +106,6 @@ impl<T: Real> CpuEngine<T> {
             ends.poisoned = true;
         }
         self
-    }
-
-    /// Takes populations up, and sums them.
-    fn take(&mut self, populations: &[f64]) {
-        self.f = populations.iter().map(|f| T::from_f64(*f)).collect();
-        self.sum_up();
-        self.relaxations.clear();
     }
 
     /// Cuts the populations at the chunks' bounds.
@@ -269,10 +258,14 @@ impl<T: Real> Engine for CpuEngine<T> {
             return Err(other_problem(saved.populations.len(), self.f.len()));
         }
         self.step = saved.step;
+        self.f = (saved.populations.iter())
+            .map(|f| T::from_f64(*f))
+            .collect();
         let begun = saved.extra.len() == sums + 3 * cells;
         if !(begun || saved.extra.len() == sums) {
             // Of another backend: the bits cannot be the same.
-            self.take(&saved.populations);
+            self.sum_up();
+            self.relaxations.clear();
             return Ok(());
         }
         self.sums.copy_from_slice(&saved.extra[..sums]);
@@ -291,9 +284,6 @@ impl<T: Real> Engine for CpuEngine<T> {
         } else {
             Vec::new()
         };
-        self.f = (saved.populations.iter())
-            .map(|f| T::from_f64(*f))
-            .collect();
         Ok(())
     }
 
