@@ -58,6 +58,7 @@ int cuDeviceGetName(char *name, int len, int device) { snprintf(name, len, "Fake
 // Ranks of a test have a device each, or share one.
 int cuDeviceGetUuid(unsigned char *uuid, int device) {
     const char *rank = getenv("RAREFY_RANK");
+    if (!rank) rank = getenv("SLURM_PROCID");
     memset(uuid, 1, 16);
     if (rank && !getenv("FAKE_GPU_SHARED")) uuid[15] += atoi(rank);
     return 0;

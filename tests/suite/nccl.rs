@@ -9,9 +9,9 @@ use rarefy::distributed::{Place, Processes, Transport};
 use rarefy::gpu::doctor::{self, DoctorReport, NcclReport};
 use rarefy::machine::Machine;
 
-use crate::command::{ended, folder, rarefy, started, text};
+use crate::command::{done, ended, folder, rarefy, started, text};
 use crate::gpu::compile;
-use crate::processes::{free_port, place};
+use crate::processes::{free_port, place, results, srun, words};
 use crate::support;
 
 /// The findings of the doctor on NCCL, with the libraries of a folder and these variables.
@@ -197,13 +197,23 @@ fn one_of_several_ranks() {
 
 /// The output of ranks that each run a test of this binary, with the libraries of a folder.
 fn ranks_with(libraries: &Path, ranks: usize, variables: &[(&str, &str)]) -> Vec<Output> {
+    ranks_of(place, libraries, ranks, variables)
+}
+
+/// The same of a launcher.
+fn ranks_of(
+    launcher: fn(&mut Command, usize, usize, u16),
+    libraries: &Path,
+    ranks: usize,
+    variables: &[(&str, &str)],
+) -> Vec<Output> {
     let port = free_port();
     let meeting = folder();
     let children: Vec<_> = (0..ranks)
         .map(|rank| {
             let mut command = Command::new(std::env::current_exe().unwrap());
             command.args(["nccl::one_of_several_ranks", "--exact", "--nocapture"]);
-            place(&mut command, rank, ranks, port);
+            launcher(&mut command, rank, ranks, port);
             command
                 .env("LD_LIBRARY_PATH", libraries)
                 .env("FAKE_NCCL_FOLDER", meeting.path())
@@ -222,8 +232,9 @@ fn ranks_exchange_between_devices() {
     let Some(dir) = libraries(include_str!("fake_nccl.c")) else {
         return;
     };
-    for ranks in [2, 3] {
-        for output in ranks_with(dir.path(), ranks, &[]) {
+    type Launcher = fn(&mut Command, usize, usize, u16);
+    for (launcher, ranks) in [(place as Launcher, 2), (place, 3), (srun, 2)] {
+        for output in ranks_of(launcher, dir.path(), ranks, &[]) {
             assert!(output.status.success(), "{}", text(&output.stderr));
             assert!(
                 text(&output.stdout).contains("exchanged"),
@@ -232,6 +243,38 @@ fn ranks_exchange_between_devices() {
             );
         }
     }
+}
+
+/// The command under `srun`, which connects ranks where it finds GPUs and NCCL, and computes on the CPU all the same.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn ranks_of_a_step_of_slurm_have_the_bits_of_one() {
+    let Some(dir) = libraries(include_str!("fake_nccl.c")) else {
+        return;
+    };
+    let line =
+        "shock --mach 2 --cells 40 --velocities 12 --reduced --steps 12 --backend cpu --quiet";
+    done(dir.path(), &words(&format!("{line} --out alone")));
+    let (line, job) = (format!("{line} --out several"), free_port());
+    let ranks = [0, 1].map(|rank| {
+        let mut command = rarefy(dir.path(), &words(&line));
+        srun(&mut command, rank, 2, job);
+        command
+            .env("LD_LIBRARY_PATH", dir.path())
+            .env_remove("RAREFY_NCCL")
+            .env_remove("RAREFY_DEVICE")
+            .env_remove("CUDA_VISIBLE_DEVICES");
+        started(&mut command)
+    });
+    for output in ranks.map(ended) {
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let [alone, several] = ["alone", "several"].map(|of| dir.path().join(of));
+    let record = fs::read_to_string(several.join("run.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(record["ranks"]["number"], 2);
+    assert_eq!(record["ranks"]["launcher"], "srun");
+    assert!(results(&alone) == results(&several));
 }
 
 #[test]

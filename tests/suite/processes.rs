@@ -29,7 +29,22 @@ pub(crate) fn place(command: &mut Command, rank: usize, ranks: usize, port: u16)
     }
 }
 
-fn words(line: &str) -> Vec<&str> {
+/// Makes a command one of several ranks of a step of Slurm, as if each had a host: the first of the list is this one.
+pub(crate) fn srun(command: &mut Command, rank: usize, ranks: usize, job: u16) {
+    for (name, value) in [
+        ("SLURM_PROCID", rank.to_string()),
+        ("SLURM_STEP_NUM_TASKS", ranks.to_string()),
+        ("SLURM_LOCALID", "0".to_owned()),
+        ("SLURM_STEP_TASKS_PER_NODE", format!("1(x{ranks})")),
+        ("SLURM_STEP_NODELIST", format!("127.0.0.[1-{ranks}]")),
+        ("SLURM_JOB_ID", job.to_string()),
+        ("SLURM_NTASKS", ranks.to_string()),
+    ] {
+        command.env(name, value);
+    }
+}
+
+pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
@@ -42,7 +57,7 @@ fn errors(output: &Output) -> Vec<&str> {
 }
 
 /// The arrays and tables of a run.
-fn results(folder: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn results(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let found: Vec<_> = (listing(folder).into_iter())
         .filter(|path| path.ends_with(".npy") || path.ends_with(".csv"))
         .map(|path| {

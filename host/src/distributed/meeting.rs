@@ -251,8 +251,7 @@ fn first_host(list: &str) -> Option<String> {
             let inside = &list[begin + 1..];
             let number = &inside[..inside.find(['-', ',', ']'])?];
             let rest = &inside[inside.find(']')? + 1..];
-            let rest = &rest[..rest.find(',').unwrap_or(rest.len())];
-            format!("{}{number}{rest}", &list[..begin])
+            return first_host(&format!("{}{number}{rest}", &list[..begin]));
         }
     };
     (!first.is_empty()).then_some(first)
@@ -328,11 +327,16 @@ pub(super) mod tests {
             ("gpu1", "gpu1"),
             ("gpu1,gpu2", "gpu1"),
             ("gpu[03-05,07],login", "gpu03"),
+            ("node[1-3,7]", "node1"),
+            ("a-[01-02]", "a-01"),
             ("a[1]b,c", "a1b"),
+            ("rack[1-2]node[07,09],b", "rack1node07"),
         ] {
             assert_eq!(first_host(list).as_deref(), Some(first));
         }
-        assert_eq!(first_host(""), None);
+        for list in ["", "a[1", "a[1]b["] {
+            assert_eq!(first_host(list), None);
+        }
     }
 
     #[test]
