@@ -1,6 +1,6 @@
 //! Flows between walls by the Boltzmann equation: streaming, both kinds of steps, conservation.
 
-use rarefy::bgk::boltzmann::{Flow, FlowConfig, Stepping};
+use rarefy::bgk::boltzmann::{Flow, FlowConfig, Initial, Stepping};
 use rarefy::bgk::{
     Boundaries, Boundary, Gas, Moments, Problem, Scheme, Simulation, SimulationConfig, Space,
     State, Wall,
@@ -56,6 +56,11 @@ fn config_on(
     config
 }
 
+/// The distributions of all cells at the start.
+fn start(config: &FlowConfig) -> Vec<f64> {
+    config.distributions(0..config.space.cells()).unwrap()
+}
+
 fn after(config: &FlowConfig, steps: u64) -> Vec<f64> {
     let mut flow = Flow::new(config.clone()).unwrap();
     flow.advance(steps).unwrap();
@@ -76,8 +81,7 @@ fn streaming_is_that_of_the_models() {
         let velocity = config.velocity_space().unwrap();
         let volume = config.operator.grid.volume();
         let nodes = config.operator.grid.cells();
-        let states: Vec<State> = config
-            .initial
+        let states: Vec<State> = start(&config)
             .chunks_exact(nodes)
             .map(|f| Moments::of(&velocity, |node| volume * f[node]).state())
             .collect();
@@ -112,7 +116,7 @@ fn streaming_is_that_of_the_models() {
         }
         // The faces exchange the same as in the next step of the models' solver.
         let look = Flow::new(FlowConfig {
-            initial: found,
+            initial: Initial::Distributions(found),
             ..config
         })
         .unwrap()
@@ -198,7 +202,7 @@ fn walls_keep_mass_and_periodic_faces_all() {
     for (stepping, step) in [(Stepping::Split, 0.1), (Stepping::Penalised, 0.02)] {
         let mut config = config(2, stepping, step);
         config.operator.compute.precision = Precision::F32;
-        let before = content(&config, &config.initial);
+        let before = content(&config, &start(&config));
         let now = content(&config, &after(&config, 4));
         assert!((now[0] / before[0] - 1.0).abs() < 1e-13, "{stepping:?}");
         assert!((now[3] / before[3] - 1.0).abs() > 1e-4, "{stepping:?}");
@@ -372,11 +376,36 @@ fn bad_flows_are_refused() {
     refused(&|c| c.dt = f64::NAN, "positive and finite");
     refused(&|c| c.drift = 0.3, "0 where a face mirrors");
     refused(
-        &|c| c.incoming[0] = c.initial[..512].to_vec(),
+        &|c| c.incoming[0] = start(c)[..512].to_vec(),
         "only where the boundary is an inflow",
     );
-    refused(&|c| c.initial[3] = f64::INFINITY, "finite values");
-    refused(&|c| c.initial.truncate(7), "initial");
+    let of_values = |c: &FlowConfig, first: f64, count: usize| {
+        let mut f = start(c);
+        f[0] = first;
+        f.truncate(count);
+        Initial::Distributions(f)
+    };
+    refused(
+        &|c| c.initial = of_values(c, f64::INFINITY, usize::MAX),
+        "finite values",
+    );
+    refused(
+        &|c| c.initial = of_values(c, 1.0, 7),
+        "initial: 7; expected 10240 values",
+    );
+    refused(
+        &|c| c.initial = Initial::States(vec![State::REST; 7]),
+        "initial: 7; expected 20 values",
+    );
+    refused(
+        &|c| c.initial = Initial::Shares(vec![0.5; 20]),
+        "shares of distributions that are not given",
+    );
+    let hot = State {
+        temperature: 100.0,
+        ..State::REST
+    };
+    refused(&|c| c.start(|_, _| hot).unwrap(), "temperature");
     refused(
         &|c| c.operator.grid = VelocityGrid::new(8, -4.0, 4.1).unwrap(),
         "symmetric about its centre",

@@ -216,8 +216,6 @@ impl PySimulation {
         let unknowns = in_order("unknowns", &unknowns)?.to_vec();
         let solver = if by_integral {
             let mut checkpoint: boltzmann::Checkpoint = from_python(checkpoint)?;
-            // The library compares with the start only how many values there are.
-            checkpoint.config.initial.clone_from(&unknowns);
             checkpoint.distributions = unknowns;
             let flow = compute(py, || Flow::resume(checkpoint))?;
             Solver::Boltzmann(Box::new(flow))
@@ -337,10 +335,7 @@ impl PySimulation {
         })?;
         let unknowns = match &mut kept {
             Kept::Model(kept) => std::mem::take(&mut kept.populations),
-            Kept::Boltzmann(kept) => {
-                kept.config.initial = Vec::new();
-                std::mem::take(&mut kept.distributions)
-            }
+            Kept::Boltzmann(kept) => std::mem::take(&mut kept.distributions),
         };
         let (state, by_integral) = match &kept {
             Kept::Model(kept) => (to_python(py, kept)?, false),

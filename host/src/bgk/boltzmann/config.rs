@@ -1,7 +1,10 @@
 //! The definition of a flow by the collision integral.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
+use super::initial::{Initial, check_finite};
 use crate::bgk::steady::{ASYMMETRY, SteadyProblem};
 use crate::bgk::transient::check_step;
 use crate::bgk::{
@@ -11,7 +14,6 @@ use crate::bgk::{
 use crate::collision::transport::{Flux, exact_decay_rate};
 use crate::collision::{OperatorConfig, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
-use crate::memory_plan::{bytes_of, check_host};
 
 /// Faces of space: left, right, bottom, top.
 pub(super) const FACES: usize = 4;
@@ -92,15 +94,15 @@ pub struct FlowConfig {
     /// Time step dt.
     #[serde(rename = "step")]
     pub dt: f64,
-    /// The distribution of each cell at the start, `[iy][ix][jx][jy][jz]`.
-    pub initial: Vec<f64>,
+    /// The distributions at the start.
+    pub initial: Initial,
 }
 
 impl FlowConfig {
     /// Hard spheres that start from discrete Maxwellians of `state(x, y)` in the cells' centres, with split steps: by the spectral integral where the grid suits it.
     ///
     /// # Errors
-    /// States that are none or that the grid cannot hold; too little memory.
+    /// States that are none. [`Flow::new`](super::Flow::new) refuses those that the grid cannot hold.
     pub fn new(
         space: Space,
         grid: VelocityGrid,
@@ -120,7 +122,7 @@ impl FlowConfig {
             scheme: Scheme::default(),
             stepping: Stepping::default(),
             dt,
-            initial: Vec::new(),
+            initial: Initial::States(Vec::new()),
         };
         config.start(state)?;
         Ok(config)
@@ -129,34 +131,105 @@ impl FlowConfig {
     /// Starts from discrete Maxwellians of `state(x, y)` in the cells' centres.
     ///
     /// # Errors
-    /// States that are none or that the grid cannot hold; too little memory.
+    /// States that are none.
     pub fn start(&mut self, state: impl Fn(f64, f64) -> State) -> Result<()> {
         let space = self.space;
-        let nodes = self.operator.grid.cells();
-        check_host(
-            &format!(
-                "a flow of {} x {} cells with {nodes} velocities",
-                space.nx(),
-                space.ny()
-            ),
-            bytes_of::<f64>(space.cells() as u64 * nodes as u64),
-            "use fewer cells in space or velocity",
-        )?;
-        let velocity = self.velocity_space()?;
-        let mut initial = Vec::with_capacity(space.cells() * nodes);
-        let mut last: Option<(State, Vec<f64>)> = None;
-        for iy in 0..space.ny() {
-            for ix in 0..space.nx() {
-                let state = state(space.centre(0, ix), space.centre(1, iy));
-                let same = last.as_ref().is_some_and(|(known, _)| *known == state);
-                if !same {
-                    state.validate()?;
-                    last = Some((state, maxwellian(&self.operator.grid, &velocity, state)?));
+        let cells = (0..space.ny()).flat_map(|iy| (0..space.nx()).map(move |ix| (ix, iy)));
+        let states = cells.map(|(ix, iy)| {
+            let state = state(space.centre(0, ix), space.centre(1, iy));
+            state.validate().map(|()| state)
+        });
+        self.initial = Initial::States(states.collect::<Result<_>>()?);
+        Ok(())
+    }
+
+    /// The distributions of some cells at the start, `[cell][jx][jy][jz]`.
+    ///
+    /// # Errors
+    /// Cells that are not there; a start of other cells; states that the grid cannot hold.
+    pub fn distributions(&self, cells: Range<usize>) -> Result<Vec<f64>> {
+        self.validate_initial()?;
+        if cells.start > cells.end || cells.end > self.space.cells() {
+            return Err(Error::invalid(
+                "cells",
+                format!("{cells:?}"),
+                format!("some of {}", self.space.cells()),
+            ));
+        }
+        self.made(cells)
+    }
+
+    /// The same of a valid start.
+    pub(super) fn made(&self, cells: Range<usize>) -> Result<Vec<f64>> {
+        let mut all = Vec::with_capacity(cells.len() * self.operator.grid.cells());
+        self.each_initial(cells, |f| all.extend_from_slice(f))?;
+        Ok(all)
+    }
+
+    /// Passes over the distributions of some cells of a valid start.
+    pub(super) fn each_initial(
+        &self,
+        cells: Range<usize>,
+        mut each: impl FnMut(&[f64]),
+    ) -> Result<()> {
+        let grid = &self.operator.grid;
+        match &self.initial {
+            Initial::States(states) => {
+                let velocity = self.velocity_space()?;
+                for alike in states[cells].chunk_by(PartialEq::eq) {
+                    let f = maxwellian(grid, &velocity, alike[0])?;
+                    alike.iter().for_each(|_| each(&f));
                 }
-                initial.extend(last.iter().flat_map(|(_, f)| f));
+            }
+            Initial::Shares(shares) => {
+                let [left, right, ..] = &self.incoming;
+                for share in &shares[cells] {
+                    let ends = left.iter().zip(right);
+                    let f: Vec<f64> = ends.map(|(a, b)| a + share * (b - a)).collect();
+                    each(&f);
+                }
+            }
+            Initial::Distributions(f) => {
+                let nodes = grid.cells();
+                f[cells.start * nodes..cells.end * nodes]
+                    .chunks_exact(nodes)
+                    .for_each(each);
             }
         }
-        self.initial = initial;
+        Ok(())
+    }
+
+    /// Refuses a start of other cells, or with values that are none.
+    pub(super) fn validate_initial(&self) -> Result<()> {
+        let (cells, nodes) = (self.space.cells(), self.operator.grid.cells());
+        let (found, expected) = match &self.initial {
+            Initial::States(states) => {
+                states.iter().try_for_each(State::validate)?;
+                (states.len(), cells)
+            }
+            Initial::Shares(shares) => {
+                if self.incoming[..2].iter().any(Vec::is_empty) {
+                    return Err(Error::invalid(
+                        "initial",
+                        "shares of distributions that are not given",
+                        "incoming distributions at the left and at the right",
+                    ));
+                }
+                check_finite(shares)?;
+                (shares.len(), cells)
+            }
+            Initial::Distributions(f) => {
+                check_finite(f)?;
+                (f.len(), cells * nodes)
+            }
+        };
+        if found != expected {
+            return Err(Error::invalid(
+                "initial",
+                found,
+                format!("{expected} values"),
+            ));
+        }
         Ok(())
     }
 
@@ -171,7 +244,7 @@ impl FlowConfig {
     /// The steady flow of the same molecules between the same walls or, on a line, the same two streams; its start has the moments of this one's.
     ///
     /// # Errors
-    /// A face that is neither: between mirrors the iteration does not converge. An incoming distribution that is not even in v_z. The solver refuses a start of other cells, and a
+    /// A face that is neither: between mirrors the iteration does not converge. An incoming distribution that is not even in v_z. A start of other cells. The solver refuses a
     /// distribution that no stream has.
     pub fn steady(&self) -> Result<SteadyProblem> {
         let Boundaries {
@@ -201,11 +274,12 @@ impl FlowConfig {
         let velocity = self.velocity_space()?;
         let (space, grid) = (&self.space, &self.operator.grid);
         let volume = grid.volume();
-        let states = self.initial.chunks_exact(grid.cells()).map(|f| {
+        self.validate_initial()?;
+        let mut initial = Vec::with_capacity(space.cells());
+        self.each_initial(0..space.cells(), |f| {
             let moments = Moments::of(&velocity, |node| volume * f[node]);
-            moments.state()
-        });
-        let initial: Vec<State> = states.collect();
+            initial.push(moments.state());
+        })?;
         let first = initial.first().copied().unwrap_or(State::REST);
         let gas = transport(&self.operator);
         let mut problem = Problem::uniform(*space, velocity.clone(), gas, self.boundaries, first)?;
@@ -252,23 +326,18 @@ impl FlowConfig {
             ));
         }
         self.validate_step()?;
-        let (cells, nodes) = (space.cells(), grid.cells());
-        if u32::try_from(cells as u64 * nodes as u64).is_err() {
-            return Err(Error::invalid(
-                "space",
-                format!("{cells} cells with {nodes} velocities each"),
-                "at most 2^32 values; use fewer",
-            ));
-        }
-        let wrong = |what: &str, found: usize, expected: usize| {
-            Error::invalid(what, found, format!("{expected} values"))
-        };
+        let nodes = grid.cells();
         for (face, incoming) in self.incoming.iter().enumerate() {
             if incoming.is_empty() {
                 continue;
             }
+            check_finite(incoming)?;
             if incoming.len() != nodes {
-                return Err(wrong("incoming", incoming.len(), nodes));
+                return Err(Error::invalid(
+                    "incoming",
+                    incoming.len(),
+                    format!("{nodes} values"),
+                ));
             }
             let boundary = self.boundaries.along(face / 2)[face % 2];
             if !matches!(boundary, Boundary::Inflow(_)) {
@@ -279,14 +348,7 @@ impl FlowConfig {
                 ));
             }
         }
-        if self.initial.len() != cells * nodes {
-            return Err(wrong("initial", self.initial.len(), cells * nodes));
-        }
-        let mut values = self.incoming.iter().chain([&self.initial]).flatten();
-        if let Some(bad) = values.find(|f| !f.is_finite()) {
-            return Err(Error::invalid("distributions", bad, "finite values"));
-        }
-        Ok(())
+        self.validate_initial()
     }
 
     fn validate_step(&self) -> Result<()> {

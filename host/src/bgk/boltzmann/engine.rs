@@ -7,7 +7,8 @@ use rarefy_kernels::boltzmann::{Lines, end, write};
 use super::config::{FlowConfig, Stepping, maxwellian};
 use crate::bgk::{Boundary, Courant, Scheme};
 use crate::collision::CellStage;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::memory_plan::bytes_of;
 
 /// Distributions of the cells of a flow on some machine, and the means to move them on in time. Between calls they are those after collisions.
 pub(super) trait Engine: Send {
@@ -23,6 +24,29 @@ pub(super) trait Engine: Send {
     fn sums(&mut self) -> Result<Vec<f64>>;
     /// Replaces the distributions.
     fn restore(&mut self, f: &[f64]) -> Result<()>;
+}
+
+/// The remedy where memory is short.
+pub(super) const FEWER: &str = "use fewer cells in space or velocity, or more ranks";
+
+/// So many copies of a flow's distributions in words, and their bytes.
+///
+/// # Errors
+/// More values than a rank counts.
+pub(super) fn copies(config: &FlowConfig, copies: u64) -> Result<(String, u64)> {
+    let (cells, nodes) = (config.space.cells(), config.operator.grid.cells());
+    let values = (cells as u64).saturating_mul(nodes as u64);
+    if u32::try_from(values).is_err() {
+        return Err(Error::invalid(
+            "space",
+            format!("{cells} cells with {nodes} velocities each"),
+            "at most 2^32 values of a rank; use fewer, or more ranks",
+        ));
+    }
+    Ok((
+        format!("{copies} times the distributions of {cells} cells with {nodes} velocities"),
+        bytes_of::<f64>(values.saturating_mul(copies)),
+    ))
 }
 
 /// The shift of the molecules of one velocity along the lines.

@@ -1,5 +1,6 @@
 //! A run: time loop, moments, checkpoints.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::mem::take;
 use std::ops::Range;
@@ -198,7 +199,8 @@ impl Flow {
     /// As [`Flow::resume`] and [`Flow::over`].
     pub fn resume_over(mut checkpoint: Checkpoint, transport: Arc<dyn Transport>) -> Result<Self> {
         let distributions = take(&mut checkpoint.distributions);
-        let expected = checkpoint.config.initial.len();
+        let config = &checkpoint.config;
+        let expected = config.space.cells() * config.operator.grid.cells();
         if distributions.len() != expected {
             return Err(Error::invalid(
                 "checkpoint",
@@ -366,7 +368,8 @@ impl Flow {
     }
 
     /// The exchange through the faces as `f` of this rank streams, and `f` after that.
-    fn streamed(&self, mut f: Vec<f64>) -> Result<([FaceFlux; FACES], Vec<f64>)> {
+    fn streamed<'a>(&self, f: &'a [f64]) -> Result<([FaceFlux; FACES], Cow<'a, [f64]>)> {
+        let mut f = Cow::Borrowed(f);
         let mut faces = [FaceFlux::default(); FACES];
         let volume = self.config.operator.grid.volume();
         for (direction, pass) in self.passes.iter().enumerate() {
@@ -379,7 +382,7 @@ impl Flow {
                 let ghosts = Cut::ghosts(self.cut.as_ref(), direction, &f)?;
                 let mut shifted = vec![0.0; f.len()];
                 pass.stream([&f, &ghosts], &densities, &mut shifted);
-                f = shifted;
+                f = Cow::Owned(shifted);
             }
         }
         Ok((faces, f))
@@ -409,7 +412,7 @@ impl Flow {
         let mut moments = self.moments_of(&before);
         let states = |moments: &[Moments]| moments.iter().map(Moments::state).collect();
         if self.config.stepping == Stepping::Penalised {
-            let (faces, _) = self.streamed(before)?;
+            let (faces, _) = self.streamed(&before)?;
             let moments = self.gather_moments(moments)?;
             return Ok(Look {
                 after: states(&moments),
@@ -417,11 +420,12 @@ impl Flow {
                 faces,
             });
         }
-        let (faces, streamed) = self.streamed(before.clone())?;
+        let (faces, streamed) = self.streamed(&before)?;
+        let streamed = self.moments_of(&streamed);
         self.engine.run(|engine| engine.advance(1))?;
         let after = self.engine.run(|engine| engine.distributions())?;
         self.engine.run(|engine| engine.restore(&before))?;
-        let [streamed, after] = [streamed, after].map(|f| self.moments_of(&f));
+        let after = self.moments_of(&after);
         let sides = streamed.iter().zip(&after);
         for (now, (streamed, after)) in moments.iter_mut().zip(sides) {
             let mean = |a: f64, b: f64| 0.5 * (a + b);

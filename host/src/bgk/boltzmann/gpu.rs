@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::boltzmann::{
-    CELL_WORDS, WALL_THREADS, end, stream_cells, sums_of_cells, wall_densities,
+    CELL_WORDS, WALL_THREADS, copy_values, end, stream_cells, sums_of_cells, wall_densities,
 };
 
 use super::config::{FlowConfig, Stepping};
-use super::engine::{Engine, Pass, passes, stages};
+use super::engine::{Engine, FEWER, Pass, copies, passes, stages};
 use super::ranks::{Cut, Ghosts};
 use crate::collision::{CellCollisions, Integrator};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
-use crate::memory_plan::{Memory, bytes_of, check_memory};
+use crate::memory_plan::check_device;
 
 /// Threads of a block of the kernels for streaming and sums.
 const THREADS: u32 = 256;
+
+/// Values of the start that the host makes at a time: 64 MiB.
+const PIECE: usize = 1 << 23;
 
 /// A pass, and its tables in the memory of a machine.
 struct There<M: Machine> {
@@ -97,18 +100,35 @@ struct Penalised<B> {
 
 /// Refuses a flow whose distributions do not fit into the memory of a machine.
 pub(super) fn check_room<M: Machine>(machine: &M, config: &FlowConfig) -> Result<()> {
+    let (what, bytes) = copies(
+        config,
+        match config.stepping {
+            Stepping::Split => 2,
+            Stepping::Penalised => 5,
+        },
+    )?;
+    Ok(check_device(&machine.limits()?, &what, bytes, FEWER)?)
+}
+
+/// Makes the distributions at the start piece by piece in the memory of a machine; returns the largest value besides.
+fn start<M: Machine>(machine: &M, config: &FlowConfig) -> Result<(M::Buffer<f64>, f64)> {
     let (cells, nodes) = (config.space.cells(), config.operator.grid.cells());
-    let copies: u64 = match config.stepping {
-        Stepping::Split => 2,
-        Stepping::Penalised => 5,
-    };
-    Ok(check_memory(
-        &format!("{copies} times the distributions of {cells} cells with {nodes} velocities"),
-        Memory::Device,
-        bytes_of::<f64>((copies * cells as u64).saturating_mul(nodes as u64)),
-        machine.limits()?.free_bytes,
-        "use fewer cells in space or velocity",
-    )?)
+    let mut f = machine.allocate(cells * nodes)?;
+    let mut largest = 0.0;
+    let together = (PIECE / nodes).max(1);
+    for first in (0..cells).step_by(together) {
+        let piece = config.made(first..cells.min(first + together))?;
+        largest = piece.iter().copied().fold(largest, f64::max);
+        let copy = copy_values {
+            from: &machine.upload(&piece)?,
+            to: &mut f,
+            first: 0,
+            into: (first * nodes) as u32,
+            count: piece.len() as u32,
+        };
+        machine.launch(Grid::per_item(piece.len(), THREADS), copy)?;
+    }
+    Ok((f, largest))
 }
 
 /// The distributions in the memory of a machine.
@@ -136,12 +156,10 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
     pub(super) fn new(
         machine: M,
         name: String,
-        whole: &FlowConfig,
+        config: &FlowConfig,
         cut: Option<Cut>,
     ) -> Result<Self> {
         let machine = Arc::new(machine);
-        let part = cut.as_ref().map(|cut| cut.local(whole));
-        let config = part.as_ref().unwrap_or(whole);
         let (cells, nodes) = (config.space.cells(), config.operator.grid.cells());
         let values = cells * nodes;
         let own = cut.as_ref().map_or(0..values, Cut::own);
@@ -150,9 +168,14 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
             Some(cut) => cut.passes(config)?,
             None => passes(config)?,
         };
+        let (f, largest) = start(&*machine, config)?;
         // All ranks scale alike, for the same bits.
+        let of_ranks = match &cut {
+            Some(cut) => cut.gather(&[largest])?,
+            None => vec![largest],
+        };
         let comes = passes.iter().flat_map(|pass| pass.comes.iter().flatten());
-        let largest = comes.chain(&whole.initial).copied().fold(0.0, f64::max);
+        let largest = comes.chain(&of_ranks).copied().fold(0.0, f64::max);
         let penalised = match config.stepping {
             Stepping::Split => None,
             Stepping::Penalised => Some(Penalised {
@@ -168,7 +191,7 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
                 .map(|pass| There::new(&*machine, pass))
                 .collect::<Result<_>>()?,
             step: config.dt,
-            f: machine.upload(&config.initial)?,
+            f,
             streamed: machine.allocate(values)?,
             penalised,
             sums: machine.allocate(cells * CELL_WORDS as usize)?,

@@ -7,15 +7,28 @@ use rarefy_kernels::collision::PENALTY;
 use rayon::prelude::*;
 
 use super::config::{FlowConfig, Stepping};
-use super::engine::{Engine, Pass, passes, stages};
+use super::engine::{Engine, FEWER, Pass, copies, passes, stages};
 use super::ranks::Cut;
 use crate::collision::{
     CellStage, CollisionOperator, Evaluation, VelocityGrid, discrete_maxwellian,
 };
 use crate::error::Result;
+use crate::memory_plan::check_host;
 
 /// Cells whose integrals are evaluated together: enough for all cores, and little memory.
 const TOGETHER: usize = 64;
+
+/// Refuses a flow whose distributions do not fit into main memory.
+pub(super) fn check_room(config: &FlowConfig) -> Result<()> {
+    let (what, bytes) = copies(
+        config,
+        match config.stepping {
+            Stepping::Split => 2,
+            Stepping::Penalised => 4,
+        },
+    )?;
+    Ok(check_host(&what, bytes, FEWER)?)
+}
 
 /// The distributions in the memory of the host.
 pub(super) struct HostFlow {
@@ -31,9 +44,9 @@ pub(super) struct HostFlow {
 
 impl HostFlow {
     /// Of the whole flow, or of the part of a rank.
-    pub(super) fn new(whole: &FlowConfig, cut: Option<Cut>) -> Result<Self> {
-        let part = cut.as_ref().map(|cut| cut.local(whole));
-        let config = part.as_ref().unwrap_or(whole);
+    pub(super) fn new(config: &FlowConfig, cut: Option<Cut>) -> Result<Self> {
+        check_room(config)?;
+        let f = config.made(0..config.space.cells())?;
         Ok(Self {
             operator: CollisionOperator::new(config.operator.clone())?,
             grid: config.operator.grid,
@@ -44,11 +57,8 @@ impl HostFlow {
                 None => passes(config)?,
             },
             cut,
-            streamed: vec![0.0; config.initial.len()],
-            f: match part {
-                Some(part) => part.initial,
-                None => whole.initial.clone(),
-            },
+            streamed: vec![0.0; f.len()],
+            f,
         })
     }
 

@@ -39,6 +39,7 @@ mod flow;
 mod gap;
 mod gpu;
 mod host;
+mod initial;
 mod ranks;
 mod shock;
 mod transport;
@@ -51,6 +52,7 @@ pub use flow::{Checkpoint, Flow, Look};
 pub use gap::{GapCollisions, PlatesConfig};
 use gpu::MachineFlow;
 use host::HostFlow;
+pub use initial::Initial;
 use ranks::Cut;
 pub use shock::{ShockStart, ShockWave};
 
@@ -86,7 +88,7 @@ fn engine(
     on(machines.remove(0), config, cut)
 }
 
-/// Refuses a flow that does not fit into the memory of the GPU that it asks for, before any of it is allocated.
+/// Refuses a flow that does not fit into the memory of the machine that it asks for, before any of it is allocated.
 #[cfg(feature = "cli")]
 pub(crate) fn check_room(config: &FlowConfig) -> Result<()> {
     let compute = config.operator.compute;
@@ -96,15 +98,17 @@ pub(crate) fn check_room(config: &FlowConfig) -> Result<()> {
     };
     engine_of! {
         machine, compute.precision;
-        reference => Ok(()),
-        cpu<T> => Ok(()),
+        reference => host::check_room(config),
+        cpu<T> => host::check_room(config),
         kernels<T>(machine) => gpu::check_room(&machine, config),
     }
 }
 
 /// The engine on a machine: of the whole flow, or of a rank's part.
-fn on(machine: Resolved, config: &FlowConfig, cut: Option<Cut>) -> Result<Box<dyn Engine>> {
+fn on(machine: Resolved, whole: &FlowConfig, cut: Option<Cut>) -> Result<Box<dyn Engine>> {
     let name = machine.describe();
+    let part = cut.as_ref().map(|cut| cut.local(whole));
+    let config = part.as_ref().unwrap_or(whole);
     engine_of! {
         machine, config.operator.compute.precision;
         reference => match cut {

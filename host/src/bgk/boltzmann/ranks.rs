@@ -76,7 +76,7 @@ impl Cut {
             space: config.space.part(self.part.direction, first, own.len()),
             operator: config.operator.clone(),
             incoming: config.incoming.clone(),
-            initial: config.initial[self.own()].to_vec(),
+            initial: (config.initial).of_cells(self.cells(), config.operator.grid.cells()),
             ..*config
         }
     }
@@ -202,7 +202,12 @@ impl Engine for Team<dyn Engine> {
         0..ends.max().unwrap_or(0)
     }
     fn distributions(&mut self) -> Result<Vec<f64>> {
-        Ok(self.each(|engine| engine.distributions())?.concat())
+        // Parts are freed one after the other.
+        let mut all = Vec::with_capacity(self.own().len());
+        for part in self.each(|engine| engine.distributions())? {
+            all.extend(part);
+        }
+        Ok(all)
     }
     fn sums(&mut self) -> Result<Vec<f64>> {
         Ok(self.each(|engine| engine.sums())?.concat())

@@ -4,6 +4,7 @@ use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
 use super::config::{FlowConfig, Stepping, cross_section, maxwellian, velocity_space};
+use super::initial::Initial;
 use crate::bgk::steady::Anderson;
 use crate::bgk::transient::{Node, nodes};
 use crate::bgk::{Boundaries, Boundary, Mach, Moments, Scheme, Shock, Space, State, VelocitySpace};
@@ -297,16 +298,8 @@ impl ShockWave {
                 ),
             ));
         }
-        let mut initial = Vec::with_capacity(self.cells * grid.cells());
-        for i in 0..self.cells {
-            let s = 1.0 / (1.0 + (-4.0 * space.centre(0, i) / thickness).exp());
-            initial.extend(
-                upstream
-                    .iter()
-                    .zip(&downstream)
-                    .map(|(a, b)| a + s * (b - a)),
-            );
-        }
+        let shares =
+            (0..self.cells).map(|i| 1.0 / (1.0 + (-4.0 * space.centre(0, i) / thickness).exp()));
         let start = ShockStart {
             mott_smith_thickness: thickness,
             downstream: gas.moments(&downstream).state(),
@@ -323,7 +316,7 @@ impl ShockWave {
             scheme: self.scheme,
             stepping: self.stepping,
             dt: step,
-            initial,
+            initial: Initial::Shares(shares.collect()),
         };
         Ok((config, start))
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::boltzmann::{FlowConfig, Stepping};
+use crate::bgk::boltzmann::{FlowConfig, Initial, Stepping};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Nodes, SteadyProblem};
 use crate::bgk::{Axis, Cavity, SimulationConfig, State};
@@ -323,7 +323,7 @@ impl CavityArgs {
             scheme: self.shared.time_options.interpolation().scheme(),
             stepping: Stepping::Penalised,
             dt: self.shared.time_options.dt.unwrap_or(0.0),
-            initial: Vec::new(),
+            initial: Initial::States(Vec::new()),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Parts against the whole: the same bits on any number of ranks.
 
-use super::super::{Checkpoint, Flow, Look, Stepping};
+use super::super::config::maxwellian;
+use super::super::{Checkpoint, Flow, Initial, Look, Stepping};
 use super::*;
 use crate::bgk::{Boundaries, CheckpointPart, Space, State, Wall};
 use crate::collision::VelocityGrid;
@@ -20,8 +21,8 @@ fn config(space: Space, boundaries: Boundaries, dt: f64) -> FlowConfig {
     FlowConfig::new(space, grid, boundaries, dt, wave).expect("a flow")
 }
 
-/// Flows with all kinds of faces, and the most ranks of each. On the first line the fastest molecules fly further than a cell.
-fn cases() -> [(FlowConfig, usize); 4] {
+/// Flows with all kinds of faces and starts, and the most ranks of each. On the first line the fastest molecules fly further than a cell.
+fn cases() -> [(FlowConfig, usize); 5] {
     let wall = |t: f64, along| Boundary::Wall(Wall::diffuse(t).moving(along));
     let ends = Boundaries::line(wall(1.0, [0.0, 0.0]), wall(1.2, [0.0, 0.3]));
     let ring = Boundaries::line(Boundary::Periodic, Boundary::Periodic);
@@ -36,10 +37,25 @@ fn cases() -> [(FlowConfig, usize); 4] {
     let long = config(line(16), ends, 0.04);
     let mut upwind = config(line(13), ring, 0.04);
     upwind.scheme = Scheme::Upwind;
+    upwind.initial = Initial::Distributions(upwind.made(0..13).expect("a start"));
     let square = config(plane, box_of_walls, 0.02);
     let mut penalised = config(line(12), ends, 0.02);
     penalised.stepping = Stepping::Penalised;
-    [(long, 3), (upwind, 3), (square, 2), (penalised, 2)]
+    let states = [State::REST, State::along_x(1.4, 0.1, 1.1)];
+    let [left, right] = states.map(Boundary::Inflow);
+    let mut streams = config(line(12), Boundaries::line(left, right), 0.02);
+    let velocity = streams.velocity_space().expect("velocities");
+    for (incoming, state) in streams.incoming.iter_mut().zip(states) {
+        *incoming = maxwellian(&streams.operator.grid, &velocity, state).expect("a stream");
+    }
+    streams.initial = Initial::Shares((0..12).map(|i| f64::from(i) / 11.0).collect());
+    [
+        (long, 3),
+        (upwind, 3),
+        (square, 2),
+        (penalised, 2),
+        (streams, 2),
+    ]
 }
 
 /// Distributions after some steps on so many emulators.
@@ -146,7 +162,7 @@ fn ranks_on_the_cpu_have_the_bits_of_one() {
 
 #[test]
 fn ranks_with_kernels_have_the_bits_of_one() {
-    let [_, (ring, _), (plane, most), _] = cases();
+    let [_, (ring, _), (plane, most), ..] = cases();
     for mut config in [ring, plane] {
         config.operator.compute = Compute::new(Backend::Emulator).with_precision(Precision::F32);
         compare(&config, most);
@@ -162,7 +178,8 @@ fn streams_with(config: &FlowConfig, ranks: usize, known: impl Fn(usize) -> usiz
     };
     let direction = config.space.dimensions() - 1;
     let whole = &passes(config).expect("passes")[direction];
-    let expected = stream(whole, &config.initial, &[]);
+    let all_cells = config.made(0..config.space.cells()).expect("a start");
+    let expected = stream(whole, &all_cells, &[]);
     let cuts = Threads::all(ranks).into_iter().map(|rank| {
         let cut = Cut::new(config, Arc::new(rank)).expect("a cut");
         cut.expect("several ranks")
@@ -185,14 +202,15 @@ fn streams_with(config: &FlowConfig, ranks: usize, known: impl Fn(usize) -> usiz
             }
             for (k, place) in places.enumerate() {
                 let distance = if side == 0 { deeper - 1 - k } else { k };
-                let values = &config.initial[place % all * cut.place..][..cut.place];
+                let values = &all_cells[place % all * cut.place..][..cut.place];
                 match distance < known(depth) {
                     true => ghosts.extend_from_slice(values),
                     false => ghosts.extend(vec![f64::NAN; cut.place]),
                 }
             }
         }
-        stream(&pass, &local.initial, &ghosts) == expected[cut.own()]
+        let own = local.made(0..local.space.cells()).expect("a start");
+        stream(&pass, &own, &ghosts) == expected[cut.own()]
     });
     same.all(|same| same)
 }
