@@ -45,8 +45,11 @@ pub fn omega(rho: u32, n: [i32; 3]) -> f64 {
     if rho == 0 {
         return if n == [0; 3] { 4.0 * PI } else { 0.0 };
     }
-    let [x, y, z] = n.map(|n| folded_interval(n.unsigned_abs()));
-    let (near, far) = support(n.map(i32::unsigned_abs));
+    // In one order, so that displacements of an orbit have the same bits.
+    let mut n = n.map(i32::unsigned_abs);
+    n.sort_unstable();
+    let [x, y, z] = n.map(folded_interval);
+    let (near, far) = support(n);
     if u64::from(rho) <= near || u64::from(rho) >= far {
         return 0.0;
     }
@@ -67,11 +70,16 @@ pub fn omega(rho: u32, n: [i32; 3]) -> f64 {
 
 /// The coefficient of the given order for any n: [`omega`], or its combination with the six neighbours of n.
 pub fn coefficient(order: Order, rho: u32, n: [i32; 3]) -> f64 {
+    combined(order, n, |n| omega(rho, n))
+}
+
+/// The coefficient of the given order, from omega of n and of its neighbours.
+fn combined(order: Order, n: [i32; 3], omega: impl Fn([i32; 3]) -> f64) -> f64 {
     match order {
-        Order::Second => omega(rho, n),
+        Order::Second => omega(n),
         Order::Fourth => {
-            let around: f64 = neighbours(n).map(|n| omega(rho, n)).sum();
-            1.25 * omega(rho, n) - around / 24.0
+            let around: f64 = neighbours(n).map(&omega).sum();
+            1.25 * omega(n) - around / 24.0
         }
     }
 }
@@ -183,8 +191,14 @@ fn representatives(n: u32, class: u32) -> Vec<[u32; 3]> {
     found
 }
 
-/// The coefficients of a displacement that do not vanish, of `radii` radii, and the index of the first.
-fn band(order: Order, class: u32, radii: u32, n: [u32; 3]) -> (u32, Vec<f64>) {
+/// The coefficients of a displacement that do not vanish, of `radii` radii, and the index of the first; `solid` is those of second order.
+fn band(
+    order: Order,
+    class: u32,
+    radii: u32,
+    n: [u32; 3],
+    solid: impl Fn(u32, [i32; 3]) -> f64,
+) -> (u32, Vec<f64>) {
     let shift = shift(class);
     let n = n.map(|n| n as i32);
     // The cubes that contribute. Cubes with a common face have overlapping intervals of rho, so their union is an interval
@@ -224,7 +238,7 @@ fn band(order: Order, class: u32, radii: u32, n: [u32; 3]) -> (u32, Vec<f64>) {
     debug_assert!(wanted.is_sorted_by(|a, b| a + 1 == *b), "{n:?}");
     let values = wanted
         .iter()
-        .map(|r| coefficient(order, class + (r << shift), n))
+        .map(|r| combined(order, n, |n| solid(class + (r << shift), n)))
         .collect();
     (wanted.first().copied().unwrap_or(0), values)
 }
@@ -241,9 +255,16 @@ impl OrbitClass {
 
         let mixed = class == 1 || class == 2;
         let found = representatives(n as u32, class);
+        // Neighbours share their solid angles, which take longer than all else.
+        let second = (order == Order::Fourth).then(|| Self::new(n + 2, Order::Second, class));
         let bands: Vec<(u32, Vec<f64>)> = found
             .par_iter()
-            .map(|&n| band(order, class, radii as u32, n))
+            .map(|&n| match &second {
+                Some(second) => band(order, class, radii as u32, n, |rho, n| {
+                    second.coefficient(rho, n.map(i32::unsigned_abs))
+                }),
+                None => band(order, class, radii as u32, n, omega),
+            })
             .collect();
 
         let mut orbits = Vec::with_capacity(found.len());
@@ -323,6 +344,12 @@ impl OrbitClass {
         };
         self.lookup[(roles[0] * self.halves + roles[1]) * self.halves + roles[2]] as usize
     }
+    /// The coefficient of rho and n, of this class.
+    fn coefficient(&self, rho: u32, n: [u32; 3]) -> f64 {
+        let orbit = self.orbits[self.orbit_of(pattern_of(n), n.map(|n| n as usize / 2))];
+        let at = (self.radius(rho) as u32).wrapping_sub(orbit.first);
+        self.band(&orbit).get(at as usize).copied().unwrap_or(0.0)
+    }
 }
 
 /// The coefficients of a grid of N^3 cells, gathered by orbits: 41 thousand numbers for N = 20, 4 million for N = 64, about twice
@@ -373,11 +400,7 @@ impl OrbitTable {
     }
     /// The coefficient of rho and n for a displacement and an n of the same parity that both fit into the grid.
     pub fn omega(&self, rho: u32, n: [u32; 3]) -> f64 {
-        let pattern = pattern_of(n);
-        let class = self.class(pattern.count_ones());
-        let orbit = class.orbits[class.orbit_of(pattern, n.map(|n| n as usize / 2))];
-        let at = (class.radius(rho) as u32).wrapping_sub(orbit.first);
-        class.band(&orbit).get(at as usize).copied().unwrap_or(0.0)
+        self.class(pattern_of(n).count_ones()).coefficient(rho, n)
     }
     /// Coefficients in all bands of all classes.
     pub fn nonzeros(&self) -> usize {
