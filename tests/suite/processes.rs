@@ -171,8 +171,8 @@ fn bad_input_ends_all_processes_with_one_line() {
             "--steps is 13 on rank 1 and 12 on rank 0: all ranks need the same parameters",
         ),
         (
-            [LINE.replace("40", "6").as_str(); 2],
-            "ranks: 2 for 6 cells along x; expected fewer ranks",
+            [LINE.replace("40", "7").as_str(); 2],
+            "ranks: 2 for 7 cells along x; expected fewer ranks",
         ),
         (
             ["relax --grid 6 --steps 1 --backend emulator"; 2],
