@@ -44,6 +44,7 @@
 //! | `cli` | yes | the command `rarefy`, and the libraries that it reads, writes and plots with |
 //! | `ndarray` | by `cli` | distributions, fields and populations as views of `ndarray` 0.17 ([`VelocityGrid`](collision::VelocityGrid), [`Space`](bgk::Space), [`Problem`](bgk::Problem)); exact sums over arrays ([`ExactAccumulator`](signed_digit::float::ExactAccumulator)) |
 //! | `nalgebra` | yes | fields as views of `nalgebra` 0.35; exact sums over matrices and vectors |
+//! | `mpi` | no | flows over processes on one or several hosts; needs an MPI library with its compiler `mpicc`, and libclang |
 //! | `peers` | no | other libraries, for benches that compare with them; builds GMP, which takes a C compiler, `make` and `m4` |
 //!
 //! A program that only links the library does without the default: `rarefy = { version = "0.1", default-features = false }`.
