@@ -5,8 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyType};
 use rarefy::signed_digit::float::ExactAccumulator;
 
+use crate::arrays::Terms;
 use crate::errors::raise;
-use crate::sums::{Terms, added, multiplied, root, rounded};
+use crate::sums::{added, multiplied, root, rounded};
 use crate::work::Run;
 
 /// A sum of floats and of products of them, kept without any error.

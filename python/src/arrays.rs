@@ -8,6 +8,20 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+/// The addends that a sum takes from an array.
+#[derive(Clone, Copy)]
+pub(crate) enum Terms {
+    Values,
+    Magnitudes,
+    Squares,
+}
+
+/// Length of the last axis, and lengths of the others; a number has an axis of one element.
+pub(crate) fn last_axis(shape: &[usize]) -> (usize, &[usize]) {
+    let (length, others) = shape.split_last().unwrap_or((&1, &[]));
+    (*length, others)
+}
+
 /// An array of one of both precisions.
 pub(crate) enum Reals<'py> {
     F32(PyReadonlyArrayDyn<'py, f32>),

@@ -12,7 +12,7 @@ use rarefy::machine::Machine;
 use rarefy::signed_digit::float::{ExactAccumulator, Float, MachineAccumulator, machine_row_sums};
 use rarefy::{Backend, Error, Precision};
 
-use crate::sums::{Terms, last_axis};
+use crate::arrays::{Terms, last_axis};
 use crate::work::{compute, machine};
 
 /// The driver's legacy default stream, which both protocols number so. All blocking streams are in order with it.

@@ -7,18 +7,10 @@ use pyo3::types::PyFloat;
 use rarefy::Backend;
 use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 
-use crate::arrays::{Reals, in_order, reals};
+use crate::arrays::{Reals, Terms, in_order, last_axis, reals};
 use crate::device::{DeviceArray, device_array};
 use crate::errors::raise;
 use crate::work::{compute, enter};
-
-/// The addends.
-#[derive(Clone, Copy)]
-pub(crate) enum Terms {
-    Values,
-    Magnitudes,
-    Squares,
-}
 
 /// An array of NumPy, made of a sequence of numbers where it is none.
 fn floats<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -246,12 +238,6 @@ fn along<'py>(
         Reals::F32(x) => of(py, &x, backend),
         Reals::F64(x) => of(py, &x, backend),
     }
-}
-
-/// Length of the last axis, and lengths of the others; a number has an axis of one element.
-pub(crate) fn last_axis(shape: &[usize]) -> (usize, &[usize]) {
-    let (length, others) = shape.split_last().unwrap_or((&1, &[]));
-    (*length, others)
 }
 
 /// The exact sum of an array, rounded once to the type of its elements.

@@ -366,8 +366,10 @@ fn sources() -> Vec<PathBuf> {
 #[test]
 fn no_files_use_each_other_in_a_circle() {
     let mut found = Vec::new();
-    let folders = sources();
+    let mut folders = sources();
     assert!(folders.len() > 4, "{folders:?}");
+    // The Python package is a workspace of its own.
+    folders.push(Path::new("python").join("src"));
     for folder in folders {
         for circle in circles(&Crate::open(&root().join(&folder)).arrows()) {
             let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
