@@ -260,7 +260,7 @@ fn rank(name: &str) -> Result<()> {
     let (name, by) = name.rsplit_once('*').expect("a row and its growth");
     let by = by.parse().expect("a number");
     let row = ROWS.iter().find(|row| row.name == name).expect("a row");
-    let place = Place::from_environment().expect("a rank");
+    let place = Place::from_environment()?.expect("a rank");
     let first = place.rank == 0;
     let ranks = Arc::new(Processes::start(&place)?);
     let seconds = row.grown(by).seconds_over(ranks)?;

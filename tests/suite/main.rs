@@ -35,6 +35,7 @@ mod longman_draws;
 mod longman_gpu;
 mod longman_paper;
 mod lost_device;
+mod meeting;
 mod nccl;
 mod processes;
 mod promises_cli;

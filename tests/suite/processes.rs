@@ -49,7 +49,7 @@ pub(crate) fn words(line: &str) -> Vec<&str> {
 }
 
 /// Lines on standard error besides warnings, which rank 0 prints.
-fn errors(output: &Output) -> Vec<&str> {
+pub(crate) fn errors(output: &Output) -> Vec<&str> {
     let lines = text(&output.stderr).lines();
     lines
         .filter(|line| !line.starts_with("rarefy: warning: "))
@@ -70,7 +70,7 @@ pub(crate) fn results(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-const LINE: &str =
+pub(crate) const LINE: &str =
     "shock --mach 2 --cells 40 --velocities 12 --reduced --steps 12 --backend emulator";
 const PLANE: &str =
     "cavity --kn 0.5 --cells 12 --velocities 8 --reduced --steps 5 --backend emulator";
@@ -244,7 +244,7 @@ fn options_that_processes_cannot_have_are_refused() {
 }
 
 /// The processes that a process has started.
-fn children_of(process: u32) -> Vec<u32> {
+pub(crate) fn children_of(process: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     let list = list.unwrap_or_default();
     list.split_whitespace()
@@ -253,7 +253,7 @@ fn children_of(process: u32) -> Vec<u32> {
 }
 
 /// A run of three processes that would last for hours, once it has a checkpoint.
-fn long_run(at: &Path) -> (Child, Vec<u32>) {
+pub(crate) fn long_run(at: &Path) -> (Child, Vec<u32>) {
     let line = LINE.replace("--steps 12", "--steps 100000000 --checkpoint-every 1");
     let line = format!("{line} --quiet --out long --devices 3 --processes");
     let child = started(&mut rarefy(at, &words(&line)));
@@ -267,7 +267,7 @@ fn long_run(at: &Path) -> (Child, Vec<u32>) {
     (child, ranks)
 }
 
-fn send(signal: &str, process: u32) {
+pub(crate) fn send(signal: &str, process: u32) {
     let sent = Command::new("kill")
         .args([signal, &process.to_string()])
         .status();

@@ -11,13 +11,19 @@ use clap::ArgMatches;
 
 use super::failure::Failure;
 use super::interrupt::hangup;
-use super::streams;
+use super::{ranks, streams};
 use crate::compute::{Backend, Compute, Devices};
 use crate::distributed::Place;
 use crate::error::{Error, Result};
 
 /// Time after which the processes are asked again whether they have ended.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The variable of a process that ends with the one that started it, whose standard input is a pipe from there.
+const FOLLOWS: &str = "RAREFY_FOLLOWS";
+
+/// Time that the ranks have for a last checkpoint when their launcher is gone.
+const LAST: Duration = Duration::from_secs(600);
 
 /// Time within which all others end after one has failed. They learn of it by themselves once they have met.
 const GRACE: Duration = Duration::from_secs(10);
@@ -27,7 +33,7 @@ pub(super) fn wanted(matches: &ArgMatches) -> std::result::Result<Option<usize>,
     let Some(sub) = asking(matches) else {
         return Ok(None);
     };
-    match Place::from_environment() {
+    match ranks::place()? {
         Some(place) if place.is_own() => return Ok(None),
         Some(place) => {
             return Err(Failure::Usage(format!(
@@ -141,37 +147,65 @@ fn start(ranks: usize) -> Result<Processes> {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
     let port = free.map_err(own)?.port();
     let mut processes = Processes(Vec::new());
-    for rank in 0..ranks {
+    for (rank, variables) in Place::variables(ranks, port)?.into_iter().enumerate() {
         let mut command = Command::new(&program);
         command.args(env::args_os().skip(1));
-        command.envs(Place::variables(rank, ranks, port));
+        command.envs(variables).env(FOLLOWS, "1");
+        // It ends with this process, however that ends.
+        command.stdin(Stdio::piped());
         if env::var_os("NCCL_NVLS_ENABLE").is_none() {
             // Multicast is of no use to messages between neighbours.
             command.env("NCCL_NVLS_ENABLE", "0");
         }
         if rank > 0 {
-            command.stdin(Stdio::null()).stdout(Stdio::null());
+            command.stdout(Stdio::null());
         }
         processes.0.push(command.spawn().map_err(own)?);
     }
     Ok(processes)
 }
 
+/// In a process of the launcher: stops it as by a signal once the launcher is gone.
+///
+/// No handler sees the end of a launcher that is killed. Its end of a pipe closes in any case.
+pub(super) fn follow() {
+    let follows = env::var_os(FOLLOWS).is_some()
+        && matches!(ranks::place(), Ok(Some(place)) if place.is_own());
+    if follows {
+        // Without a thread the process ends by itself, if later.
+        let _ = thread::Builder::new().spawn(|| {
+            let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+            terminate(std::process::id());
+            thread::sleep(LAST);
+            ranks::abort(
+                1,
+                "rarefy: error: the process that started the ranks is gone",
+            );
+        });
+    }
+}
+
 /// Passes a signal on.
-#[cfg(unix)]
 fn interrupt(child: &Child) {
+    // Ctrl-C reaches all processes of a console elsewhere.
+    if cfg!(unix) {
+        terminate(child.id());
+    }
+}
+
+#[cfg(unix)]
+fn terminate(process: u32) {
     use std::ffi::c_int;
 
     unsafe extern "C" {
         fn kill(process: c_int, signal: c_int) -> c_int;
     }
     const SIGTERM: c_int = 15;
-    if let Ok(process) = c_int::try_from(child.id()) {
-        // SAFETY: the call sends a signal to a child that was not waited for, and touches no memory.
+    if let Ok(process) = c_int::try_from(process) {
+        // SAFETY: the call sends a signal to this process, or to a child that was not waited for, and touches no memory.
         let _ = unsafe { kill(process, SIGTERM) };
     }
 }
 
-/// Ctrl-C reaches all processes of a console.
 #[cfg(not(unix))]
-fn interrupt(_: &Child) {}
+fn terminate(_: u32) {}

@@ -95,7 +95,6 @@ use std::num::NonZero;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::compute::Devices;
-use crate::distributed::Place;
 use crate::gpu::{make_few_queues, quit};
 use failure::Failure;
 
@@ -264,6 +263,7 @@ fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
     let pool = build_pool(threads.copied());
     interrupt::handle();
+    launch::follow();
     // The commands that compute have the option.
     if sub.is_some_and(|sub| sub.try_get_one::<usize>("threads").is_ok()) {
         ranks::connect()?;
@@ -275,7 +275,7 @@ fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
 fn takes_one_device(sub: &ArgMatches) -> bool {
     let devices = sub.try_get_one::<Devices>("devices");
     devices.is_ok_and(|devices| devices.is_none_or(|devices| *devices == Devices::Number(1)))
-        && Place::from_environment().is_none()
+        && matches!(ranks::place(), Ok(None))
 }
 
 /// Does the work of a command.

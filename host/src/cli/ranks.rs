@@ -47,11 +47,18 @@ pub(super) fn are_several() -> bool {
     transport().ranks() > 1
 }
 
+/// The place that a launcher has given this process, unless each is a run of its own.
+pub(super) fn place() -> Result<Option<Place>> {
+    match std::env::var(SEPARATE).is_ok_and(|value| value.trim() == "1") {
+        true => Ok(None),
+        false => Place::from_environment(),
+    }
+}
+
 /// Connects this process with the others that its launcher has started.
 pub(super) fn connect() -> std::result::Result<(), Failure> {
-    let separate = std::env::var(SEPARATE).is_ok_and(|value| value.trim() == "1");
-    match Place::from_environment() {
-        Some(place) if !separate && !are_several() => {
+    match place()? {
+        Some(place) if !are_several() => {
             let transport = start(&place)?;
             *RANKS.lock().unwrap_or_else(PoisonError::into_inner) = Some(transport);
             Ok(())
@@ -72,7 +79,7 @@ pub(super) fn leave() {
 
 /// Whether `--devices` is the number of these ranks.
 pub(super) fn have_devices() -> bool {
-    are_several() && Place::from_environment().is_some_and(|place| place.is_own())
+    are_several() && matches!(place(), Ok(Some(place)) if place.is_own())
 }
 
 fn start(place: &Place) -> std::result::Result<Arc<dyn Transport>, Failure> {
@@ -303,7 +310,7 @@ pub(super) fn abort(code: u8, line: &str) -> ! {
 /// The ranks as the record has them; none for one process.
 pub(super) fn record() -> Option<Value> {
     let transport = transport();
-    let place = Place::from_environment()?;
+    let place = place().ok().flatten()?;
     (transport.ranks() > 1).then(|| {
         json!({ "number": transport.ranks(), "launcher": place.launcher, "transport": transport.describe() })
     })
@@ -352,7 +359,7 @@ mod tests {
             "WORLD_SIZE" => Some("4".to_owned()),
             _ => None,
         };
-        let place = Place::of(place).expect("a place");
+        let place = Place::of(place).unwrap().expect("a place");
         let (code, line) = refusal(&place, ", and so on").code_and_line();
         assert_eq!(code, 2);
         assert!(

@@ -37,6 +37,8 @@
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 
+mod greeting;
+mod hosts;
 mod machines;
 mod meeting;
 mod messages;
@@ -45,6 +47,7 @@ mod mpi;
 mod part;
 mod place;
 mod processes;
+mod secret;
 mod team;
 mod threads;
 mod watch;

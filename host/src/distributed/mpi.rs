@@ -66,7 +66,7 @@ impl Mpi {
             local_rank: local_rank as usize,
             universe: Mutex::new(universe),
         };
-        match Place::from_environment() {
+        match Place::from_environment()? {
             Some(place) if place.ranks != started.ranks => Err(Error::invalid(
                 "ranks",
                 format!("{} by {}", place.ranks, place.launcher),

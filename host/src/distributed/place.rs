@@ -1,7 +1,15 @@
 //! The place of a process among those that a launcher started.
 
+use crate::error::{Error, Result};
+
+/// Most ranks of a run.
+const MOST: usize = 1 << 20;
+
 /// The command itself as a launcher.
 const OWN: &str = "--processes";
+
+/// Slurm's numbers of tasks on each host.
+const TASKS: &str = "SLURM_STEP_TASKS_PER_NODE";
 
 /// Launchers and their variables: rank, number of ranks, rank and number of ranks on the same host.
 const LAUNCHERS: [(&str, [&str; 4]); 6] = [
@@ -47,7 +55,7 @@ const LAUNCHERS: [(&str, [&str; 4]); 6] = [
             "SLURM_PROCID",
             "SLURM_STEP_NUM_TASKS",
             "SLURM_LOCALID",
-            "SLURM_STEP_TASKS_PER_NODE",
+            TASKS,
         ],
     ),
 ];
@@ -73,8 +81,11 @@ impl Place {
     /// The place that a launcher has written into the environment; none for a process on its own.
     ///
     /// The command's own ranks come first, then torchrun, Open MPI, MVAPICH, MPICH and the steps of Slurm: the innermost launcher counts.
-    pub fn from_environment() -> Option<Self> {
-        Self::of(|name| std::env::var(name).ok())
+    ///
+    /// # Errors
+    /// A variable of a launcher that is no number, or out of range; one of the command's own without the other.
+    pub fn from_environment() -> Result<Option<Self>> {
+        Self::of(variable)
     }
 
     /// Whether the command itself started the ranks.
@@ -82,34 +93,104 @@ impl Place {
         self.launcher == OWN
     }
 
-    /// The variables by which a process of this host finds its place among ranks that the command starts.
+    /// The variables by which the processes of this host find their places and each other; the secret is one of this run.
+    ///
+    /// # Errors
+    /// A system without random numbers.
     #[cfg(any(feature = "cli", test))]
-    pub(crate) fn variables(rank: usize, ranks: usize, port: u16) -> [(&'static str, String); 5] {
+    pub(crate) fn variables(ranks: usize, port: u16) -> Result<Vec<[(&'static str, String); 6]>> {
         let [of_rank, of_ranks, of_local, of_locals] = LAUNCHERS[0].1;
-        let (rank, ranks) = (rank.to_string(), ranks.to_string());
-        [
-            (of_rank, rank.clone()),
-            (of_ranks, ranks.clone()),
-            (of_local, rank),
-            (of_locals, ranks),
-            (Self::MEETING, format!("127.0.0.1:{port}")),
-        ]
+        let secret = super::secret::random_text()?;
+        let of = |rank: usize| {
+            [
+                (of_rank, rank.to_string()),
+                (of_ranks, ranks.to_string()),
+                (of_local, rank.to_string()),
+                (of_locals, ranks.to_string()),
+                (Self::MEETING, format!("127.0.0.1:{port}")),
+                (super::secret::Secret::VARIABLE, secret.clone()),
+            ]
+        };
+        Ok((0..ranks).map(of).collect())
     }
 
-    pub(crate) fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
-        LAUNCHERS
-            .into_iter()
-            .find_map(|(launcher, [of_rank, of_ranks, of_local, of_locals])| {
-                Some(Self {
-                    rank: number(of_rank)?,
-                    ranks: number(of_ranks)?,
-                    local: [number(of_local), number(of_locals)],
-                    launcher,
-                })
-            })
-            .filter(|place| place.ranks > 1)
+    pub(crate) fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>> {
+        let given = |name: &str| {
+            let text = variable(name)?;
+            let text = text.trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        for (launcher, [of_rank, of_ranks, of_local, of_locals]) in LAUNCHERS {
+            let [rank, ranks] = match [of_rank, of_ranks].map(given) {
+                [Some(rank), Some(ranks)] => [rank, ranks],
+                // Others use these names too, such as RANK.
+                [None, None] => continue,
+                _ if launcher != OWN => continue,
+                [rank, _] => {
+                    let missing = if rank.is_none() { of_rank } else { of_ranks };
+                    return Err(Error::invalid(
+                        missing,
+                        "none",
+                        format!("a number, as the other of {of_rank} and {of_ranks} has one"),
+                    ));
+                }
+            };
+            let ranks = number(of_ranks, &ranks, 1..MOST + 1)?;
+            let rank = number(of_rank, &rank, 0..MOST)?;
+            if ranks == 1 {
+                return Ok(None);
+            }
+            if rank >= ranks {
+                return Err(Error::invalid(
+                    of_rank,
+                    rank,
+                    format!("a rank from 0 to {}, as {of_ranks} is {ranks}", ranks - 1),
+                ));
+            }
+            let local = |name: &str, least| {
+                // Of several hosts Slurm says how many tasks each has.
+                let one = |text: &String| name != TASKS || is_of_one_host(text);
+                let text = given(name).filter(one);
+                let number =
+                    text.map(|text| number(name, text.trim_end_matches("(x1)"), least..MOST));
+                number.transpose()
+            };
+            let local = [local(of_local, 0)?, local(of_locals, 1)?];
+            return Ok(Some(Self {
+                rank,
+                ranks,
+                local,
+                launcher,
+            }));
+        }
+        Ok(None)
     }
+}
+
+/// A variable of this process. One that is no text is not passed over.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// The number of a variable.
+fn number(name: &str, text: &str, range: std::ops::Range<usize>) -> Result<usize> {
+    let number = text.parse::<usize>().ok();
+    number
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| {
+            let shown: String = text.chars().take(40).collect();
+            Error::invalid(
+                name,
+                shown,
+                format!("a number from {} to {}", range.start, range.end - 1),
+            )
+        })
+}
+
+/// Whether Slurm's numbers of tasks a host, such as `4` or `4(x2),3`, are of one host.
+fn is_of_one_host(tasks: &str) -> bool {
+    let tasks = tasks.trim_end_matches("(x1)");
+    tasks.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -118,7 +199,8 @@ mod tests {
 
     fn of(variables: &[(&str, &str)]) -> Option<Place> {
         let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
-        Place::of(|name| find(name).map(|(_, value)| (*value).to_owned()))
+        let place = Place::of(|name| find(name).map(|(_, value)| (*value).to_owned()));
+        place.unwrap()
     }
 
     #[test]
@@ -176,12 +258,78 @@ mod tests {
 
     #[test]
     fn processes_of_the_command_find_their_place() {
-        let variables = Place::variables(1, 3, 7000);
-        let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
-        let place = Place::of(|name| find(name).map(|(_, value)| value.clone())).expect("a place");
+        let all = Place::variables(3, 7000).unwrap();
+        let variables = &all[1];
+        let value = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let place = Place::of(value).unwrap().expect("a place");
         assert!(place.is_own());
         assert_eq!([place.rank, place.ranks], [1, 3]);
         assert_eq!(place.local, [Some(1), Some(3)]);
-        assert_eq!(find("RAREFY_MEETING").unwrap().1, "127.0.0.1:7000");
+        assert_eq!(value("RAREFY_MEETING").unwrap(), "127.0.0.1:7000");
+        let secret = value("RAREFY_SECRET").unwrap();
+        assert_eq!(secret.len(), 64);
+        assert!(all.iter().all(|of| of[5].1 == secret));
+        assert!(Place::variables(3, 7000).unwrap()[1][5].1 != secret);
+    }
+
+    #[test]
+    fn tasks_of_a_step_of_slurm_are_counted_by_host() {
+        for (tasks, local) in [
+            ("4", Some(4)),
+            ("4(x1)", Some(4)),
+            ("2(x2)", None),
+            ("3,1", None),
+        ] {
+            let place = of(&[
+                ("SLURM_PROCID", "1"),
+                ("SLURM_STEP_NUM_TASKS", "4"),
+                ("SLURM_LOCALID", "1"),
+                ("SLURM_STEP_TASKS_PER_NODE", tasks),
+            ]);
+            assert_eq!(place.unwrap().local, [Some(1), local], "{tasks}");
+        }
+    }
+
+    /// A number that is none was one process, or a panic.
+    #[test]
+    fn numbers_that_are_none_are_refused() {
+        for (variables, line) in [
+            (
+                &[("RAREFY_RANK", "-1"), ("RAREFY_RANKS", "2")][..],
+                "RAREFY_RANK: -1; expected a number from 0 to 1048575",
+            ),
+            (
+                &[("RAREFY_RANK", "1")],
+                "RAREFY_RANKS: none; expected a number, as the other of RAREFY_RANK and RAREFY_RANKS has one",
+            ),
+            (
+                &[("RANK", "0"), ("WORLD_SIZE", "18446744073709551615")],
+                "WORLD_SIZE: 18446744073709551615; expected a number from 1 to 1048576",
+            ),
+            (
+                &[("RANK", "0"), ("WORLD_SIZE", "0")],
+                "WORLD_SIZE: 0; expected a number from 1 to 1048576",
+            ),
+            (
+                &[("RANK", "4"), ("WORLD_SIZE", "4")],
+                "RANK: 4; expected a rank from 0 to 3, as WORLD_SIZE is 4",
+            ),
+            (
+                &[("RANK", "1"), ("WORLD_SIZE", "4"), ("LOCAL_RANK", "one")],
+                "LOCAL_RANK: one; expected a number from 0 to 1048575",
+            ),
+            (
+                &[("PMI_RANK", "0x1"), ("PMI_SIZE", "2")],
+                "PMI_RANK: 0x1; expected a number from 0 to 1048575",
+            ),
+        ] {
+            let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
+            let place = Place::of(|name| find(name).map(|(_, value)| (*value).to_owned()));
+            assert_eq!(place.unwrap_err().to_string(), line);
+        }
+        assert_eq!(of(&[("RANK", ""), ("WORLD_SIZE", "4")]), None);
     }
 }

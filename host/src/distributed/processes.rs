@@ -11,10 +11,12 @@ use std::time::Duration;
 use rarefy_simt::Error as MachineError;
 
 use super::meeting::Meeting;
+use super::place::variable;
 use super::watch::{Guard, Watch};
 use super::{Place, Transport, wrong_length};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Communicator, Device};
+use crate::memory_plan::host_memory;
 
 /// Time within which NCCL connects the devices.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -63,9 +65,11 @@ impl Processes {
     /// Connects this process with the others of its launcher, as the environment describes them.
     ///
     /// Rank 0 listens at `MASTER_ADDR` and `MASTER_PORT`, or where the launcher says: the first host of a step of Slurm, or this host where all ranks are on it.
+    /// Each rank proves that it has the secret of `RAREFY_SECRET`, else of the file that `RAREFY_SECRET_FILE` names, else of `rarefy.secret` in the
+    /// folder of the process. On the loopback interface alone ranks may go without.
     ///
     /// # Errors
-    /// An address that is unknown; ranks that do not come within two minutes.
+    /// An address that is unknown; ranks of several hosts without a secret, or with two; ranks that do not come within two minutes.
     pub fn start(place: &Place) -> Result<Self> {
         let Place { rank, ranks, .. } = *place;
         if rank >= ranks {
@@ -75,7 +79,7 @@ impl Processes {
                 "ranks that count from 0",
             ));
         }
-        let meeting = Meeting::of(place, |name| std::env::var(name).ok())?;
+        let meeting = Meeting::of(place, variable)?;
         Self::connected([rank, ranks], place.local[0].unwrap_or(rank), &meeting)
     }
 
@@ -164,11 +168,21 @@ fn write(mut to: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     to.write_all(bytes)
 }
 
-/// Reads bytes after their number.
+/// Bytes of a message for which memory is there.
+const FEW: u64 = 16 << 20;
+
+/// Reads bytes after their number, which memory must have room for.
 fn read(mut from: &TcpStream) -> io::Result<Vec<u8>> {
     let mut number = [0; 8];
     from.read_exact(&mut number)?;
     let number = u64::from_le_bytes(number);
+    if number > FEW
+        && let Some(available) = host_memory().available
+        && number > available
+    {
+        let line = format!("it announces {number} bytes, and {available} are available");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, line));
+    }
     let mut bytes = Vec::new();
     from.take(number).read_to_end(&mut bytes)?;
     if bytes.len() as u64 == number {
@@ -423,5 +437,21 @@ mod tests {
         for connected in over(2, |rank| rank.connect(None).map(|()| rank.link().is_none())) {
             assert!(connected.unwrap());
         }
+    }
+
+    #[test]
+    fn lengths_beyond_the_memory_are_refused() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        for length in [u64::MAX, 1 << 62, 1 << 50] {
+            other.write_all(&length.to_le_bytes()).unwrap();
+            let error = read(&stream).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            let line = format!("it announces {length} bytes, and ");
+            assert!(error.to_string().starts_with(&line), "{error}");
+        }
+        write(&other, &[7; 100]).unwrap();
+        assert_eq!(read(&stream).unwrap(), [7; 100]);
     }
 }

@@ -3,7 +3,7 @@
 //! A device that waits for a message of a rank that is gone waits for ever, and so does its process. So each rank watches a connection, which breaks when the
 //! process at its other end dies, and ends its own process then.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::meeting::LOST;
 use crate::error::{Error, Result};
 use crate::gpu::quit;
 
@@ -122,14 +123,35 @@ impl Drop for Guard {
     }
 }
 
+/// Whether a connection broke because the other host, or the way to it, is gone.
+fn is_lost(why: &io::Error) -> bool {
+    matches!(
+        why.kind(),
+        io::ErrorKind::TimedOut
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+    )
+}
+
 impl Shared {
     fn watch(&self, mut connection: TcpStream, other: usize) {
         let mut words = [0; 2];
         let read = connection.read_exact(&mut words);
         match (read, words) {
+            // Only rank 0 prints results, so that only it may end early without a failure.
+            (Ok(()), [FAILED, code]) if self.rank == 0 => self.end(code.max(1), None),
             (Ok(()), [FAILED, code]) => self.end(code, None),
-            (Ok(()), _) => {}
+            (Ok(()), [LEAVES, 0]) => {}
+            (Ok(()), _) => self.end(1, Some(&format!("rank {other} sends unknown words"))),
             (Err(_), _) if self.leaving.load(Ordering::SeqCst) => {}
+            // A host that is lost answers nothing more, and may be that of other ranks too.
+            (Err(why), _) if is_lost(&why) => {
+                let line = format!(
+                    "rank {other} is lost: no answer from its host within {} s",
+                    LOST.as_secs()
+                );
+                self.end(1, Some(&line))
+            }
             // Of those that miss rank 0 one says so.
             (Err(_), _) if other == 0 && self.rank > 1 => self.end(1, None),
             (Err(_), _) => self.end(1, Some(&format!("rank {other} ended before the others"))),
