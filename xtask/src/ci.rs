@@ -149,6 +149,12 @@ pub(crate) fn run() -> Result<()> {
         command.envs(QUICK_BUILD);
         run_stage(&format!("example {example}: {chore}"), &mut command)?;
     }
+    // cargo-fuzz links them with libFuzzer, which is C++ and not needed to check them.
+    let mut command = cargo();
+    command.args(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"]);
+    command.arg("--target-dir").arg(target_dir());
+    command.env("CUSTOM_LIBFUZZER_PATH", target_dir().join("libfuzzer.a"));
+    run_stage("fuzz targets", &mut command)?;
     if ranks::are_possible() {
         run_chore("ranks", ranks::check)?;
     } else {
@@ -258,6 +264,32 @@ fn installed(program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A target without a corpus is not run by the tests, and a corpus without a target not by cargo-fuzz.
+    #[test]
+    fn each_corpus_has_a_fuzz_target_that_is_declared() {
+        let names = |folder: &str| {
+            let entries = fs::read_dir(root().join(folder)).unwrap();
+            let stem = |entry: fs::DirEntry| entry.path().file_stem().unwrap().to_os_string();
+            let mut names: Vec<_> = entries.map(|entry| stem(entry.unwrap())).collect();
+            names.sort();
+            names
+        };
+        let targets = names("fuzz/fuzz_targets");
+        assert_eq!(targets, names("tests/corpus"));
+        let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
+        for name in targets {
+            let name = name.to_string_lossy();
+            let path = format!("fuzz/fuzz_targets/{name}.rs");
+            let target = fs::read_to_string(root().join(&path)).unwrap();
+            assert!(
+                target.contains(&format!("parsers::{name}(bytes)")),
+                "{path}"
+            );
+            let declared = format!("name = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"");
+            assert!(manifest.contains(&declared), "{name}");
+        }
+    }
 
     #[test]
     fn examples_have_numbers_of_their_own() {

@@ -28,7 +28,7 @@ use crate::signed_digit::integer::Integers;
 const CASES: u64 = 200;
 
 /// The generator splitmix64.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn draw(&mut self) -> u64 {
@@ -53,7 +53,7 @@ impl Random {
     }
 
     /// Bytes made up, or of a good file with some changed.
-    fn file(&mut self, good: &[u8]) -> Vec<u8> {
+    pub(super) fn file(&mut self, good: &[u8]) -> Vec<u8> {
         if self.below(4) == 0 {
             let len = self.below(300);
             return (0..len).map(|_| self.byte()).collect();

@@ -21,6 +21,7 @@
 //! | `checkpoint_parts` | the files of several ranks beside a checkpoint |
 //! | `numbers` | vectors of numbers, from .npy files or text |
 //! | `known` | converged values that results are compared with |
+//! | `parsers` | all parsers of bytes from outside, for `fuzz/` |
 //! | `plot`, `contour` | figures as PNG and SVG, lines of equal value |
 //! | `vti` | fields for VTK |
 //! | `flow`, `steady` | flows in time and steady: flags, loops, checkpoints; the iteration to a steady state |
@@ -61,6 +62,8 @@ mod numbers;
 mod operator;
 mod options;
 mod output;
+#[doc(hidden)]
+pub mod parsers;
 mod plates;
 mod plot;
 mod poiseuille;

@@ -73,6 +73,14 @@ impl Hello {
     }
 }
 
+/// Whether bytes are a first message, which then has these bytes again.
+#[cfg(feature = "cli")]
+pub(crate) fn read_greeting(bytes: &[u8]) -> bool {
+    let hello = Hello::parse(bytes);
+    assert!(hello.is_none_or(|hello| hello.encode() == bytes));
+    hello.is_some()
+}
+
 /// Why a process is not admitted.
 #[derive(Debug)]
 pub(super) enum Refusal {

@@ -225,6 +225,28 @@ impl Meeting {
     }
 }
 
+/// Whether lines are variables of a launcher that describe a meeting: the list of hosts, the rank, the number of ranks, the address and the port of rank 0.
+#[cfg(feature = "cli")]
+pub(crate) fn read_variables(text: &str) -> bool {
+    const NAMES: [&str; 5] = [
+        "SLURM_STEP_NODELIST",
+        "RANK",
+        "WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+    ];
+    let lines: Vec<&str> = text.lines().collect();
+    let variable = |name: &str| {
+        let line = NAMES.iter().position(|known| *known == name)?;
+        lines.get(line).map(|line| (*line).to_owned())
+    };
+    let place = Place::of(variable).ok().flatten();
+    place.is_some_and(|place| {
+        let address = address(&place, &variable);
+        address.is_ok_and(|address| !address.to_string().is_empty())
+    })
+}
+
 /// The address of rank 0.
 fn address(place: &Place, variable: &impl Fn(&str) -> Option<String>) -> Result<Address> {
     let given = |name: &str| variable(name).filter(|text| !text.trim().is_empty());

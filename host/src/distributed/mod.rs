@@ -53,7 +53,11 @@ mod threads;
 mod watch;
 mod wire;
 
+#[cfg(feature = "cli")]
+pub(crate) use greeting::read_greeting;
 pub(crate) use machines::{machines, no_reference};
+#[cfg(feature = "cli")]
+pub(crate) use meeting::read_variables;
 pub(crate) use messages::{Messages, swap_values};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
