@@ -596,12 +596,11 @@ pub(super) mod tests {
         }
     }
 
-    /// As many connections as a scan of ports makes, which say nothing, do not delay the ranks.
+    /// Connections that say nothing do not delay the ranks. One after another they would outlast the meeting, at five seconds each.
     #[test]
     fn silent_connections_delay_nobody() {
         let meeting = here(Duration::from_secs(20));
         let to = meeting.address.resolved().unwrap()[0];
-        let begun = Instant::now();
         std::thread::scope(|scope| {
             let first = scope.spawn(|| meeting.lines([0, 3]));
             let mut silent = Vec::new();
@@ -619,7 +618,6 @@ pub(super) mod tests {
             }
             assert_eq!(first.join().unwrap().unwrap().len(), 2);
         });
-        assert!(begun.elapsed() < COURTESY, "{:?}", begun.elapsed());
     }
 
     #[test]
