@@ -1,13 +1,13 @@
 //! A checkpoint of several ranks: a file of each rank, and the checkpoint itself, which lists them and is renamed last.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::{self, Content, PART};
+use super::checkpoint::{self, Arrays, Content, PART, Stored};
+use super::output;
 use crate::bgk::CheckpointPart;
 use crate::error::{Error, Result};
 
@@ -30,25 +30,30 @@ struct Header {
     rows: usize,
 }
 
-/// The file of a rank: its entry in the list, and its bytes.
-pub(super) fn encode(command: &str, rank: usize, part: CheckpointPart) -> (Listed, Vec<u8>) {
-    let cells = [part.cells.start, part.cells.end];
+/// Writes the file of a rank beside a checkpoint, and returns its entry in the list.
+pub(super) fn write(
+    checkpoint: &Path,
+    command: &str,
+    rank: usize,
+    part: CheckpointPart,
+) -> Result<Listed> {
+    let mut listed = Listed {
+        file: format!("{}.{}.{rank:04}", checkpoint::FILE, part.step),
+        cells: [part.cells.start, part.cells.end],
+        checksum: 0,
+    };
     let header = Header {
         step: part.step,
-        cells,
+        cells: listed.cells,
         rows: part.rows,
     };
-    let arrays = BTreeMap::from([
-        ("populations".to_owned(), part.populations),
-        ("extra".to_owned(), part.extra),
+    let arrays = Arrays::from([
+        ("populations".to_owned(), part.populations.into()),
+        ("extra".to_owned(), part.extra.into()),
     ]);
-    let bytes = Content::new(command, header, arrays).encode_as(PART);
-    let listed = Listed {
-        file: format!("{}.{}.{rank:04}", checkpoint::FILE, part.step),
-        cells,
-        checksum: bytes.last_chunk().map_or(0, |sum| u32::from_le_bytes(*sum)),
-    };
-    (listed, bytes)
+    let content = Content::new(command, header, arrays).of_kind(PART);
+    listed.checksum = output::write_with(&listed.beside(checkpoint), |to| content.write(to))?;
+    Ok(listed)
 }
 
 impl Listed {
@@ -66,9 +71,9 @@ impl Listed {
 
     fn read(&self, checkpoint: &Path, command: &str) -> Result<CheckpointPart> {
         let path = self.beside(checkpoint);
-        let (content, checksum) = Content::<Header>::read_as(&path, command, &[PART])?;
-        let (Header { step, cells, rows }, mut arrays) = (content.state, content.arrays);
-        if checksum != self.checksum || cells != self.cells {
+        let mut content = Stored::<Header>::open_as(&path, command, &[PART])?;
+        let Header { step, cells, rows } = content.state;
+        if content.checksum != self.checksum || cells != self.cells {
             return Err(Error::file(
                 path,
                 format!(
@@ -77,8 +82,7 @@ impl Listed {
                 ),
             ));
         }
-        let mut take = |name: &str| arrays.remove(name).unwrap_or_default();
-        let (populations, extra) = (take("populations"), take("extra"));
+        let (populations, extra) = (content.get("populations")?, content.get("extra")?);
         let part = CheckpointPart::new(cells[0]..cells[1], populations, extra, rows);
         let mut part = part.map_err(|error| Error::file(path, error))?;
         part.step = step;
@@ -105,9 +109,9 @@ impl Parts {
     }
 }
 
-/// The files of ranks beside a checkpoint, whether it lists them or not.
+/// The files of ranks in a folder, whether a checkpoint lists them or not.
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
-    let is_part = |name: &str| {
+    let is_named = |name: &str| {
         let ends = name.strip_prefix(checkpoint::FILE)?.strip_prefix('.')?;
         let (step, rank) = ends.split_once('.')?;
         let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -115,15 +119,21 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
-        .filter(|entry| is_part(&entry.file_name().to_string_lossy()).is_some())
+        .filter(|entry| is_named(&entry.file_name().to_string_lossy()).is_some())
         .map(|entry| entry.path())
+        .filter(|path| checkpoint::is_part(path))
         .collect()
 }
 
-/// Removes the files of ranks that a checkpoint does not list: those of the one that it replaced.
-pub(super) fn remove_others(checkpoint: &Path, listed: &[Listed]) {
-    for path in checkpoint.parent().into_iter().flat_map(files) {
-        if !listed.iter().any(|part| part.beside(checkpoint) == path) {
+/// Removes the files of ranks that neither the checkpoint of a folder nor the one before it lists.
+pub(super) fn remove_others(folder: &Path) {
+    let saved = [checkpoint::FILE, checkpoint::PREVIOUS].map(|name| folder.join(name));
+    let listed: Vec<PathBuf> = saved
+        .iter()
+        .flat_map(|path| checkpoint::parts_of(path))
+        .collect();
+    for path in files(folder) {
+        if !listed.contains(&path) {
             // One that stays is of no harm.
             let _ = fs::remove_file(path);
         }
@@ -146,9 +156,7 @@ mod tests {
         };
         let mut listed = Vec::new();
         for (rank, cells) in [0..3, 3..8].into_iter().enumerate() {
-            let (entry, bytes) = encode("shock", rank, part(cells));
-            fs::write(entry.beside(&checkpoint), bytes).expect("a file");
-            listed.push(entry);
+            listed.push(write(&checkpoint, "shock", rank, part(cells)).expect("a file"));
         }
         assert_eq!(listed[1].file, "checkpoint.rarefy.7.0001");
         let mut parts = Parts {
@@ -163,16 +171,22 @@ mod tests {
             [part(0..3), part(3..8)]
         );
         // A part of another checkpoint in its place.
-        let (_, bytes) = encode("shock", 1, part(3..9));
-        fs::write(listed[1].beside(&checkpoint), bytes).expect("a file");
+        write(&checkpoint, "shock", 1, part(3..9)).expect("a file");
         let error = parts.read(&[5..6; 1]).expect_err("another part");
         assert!(error.to_string().contains("not the part that"), "{error}");
         parts.command = "cavity";
         assert!(parts.read(&[0..1; 1]).is_err());
-        fs::write(folder.path().join("checkpoint.rarefy.notes"), "mine").expect("a file");
+        // Files of others have such names.
+        for name in ["checkpoint.rarefy.notes", "checkpoint.rarefy.7.0002"] {
+            fs::write(folder.path().join(name), "mine").expect("a file");
+        }
         assert_eq!(files(folder.path()).len(), 2);
-        remove_others(&checkpoint, &listed[..1]);
+        let state = serde_json::json!({ "parts": { "files": [&listed[0]] } });
+        let list = Content::new("shock", state, Arrays::new()).of_kind(checkpoint::LIST);
+        output::write_with(&checkpoint, |to| list.write(to)).expect("a file");
+        remove_others(folder.path());
         assert_eq!(files(folder.path()), [listed[0].beside(&checkpoint)]);
+        assert!(folder.path().join("checkpoint.rarefy.7.0002").exists());
         assert!(parts.read(&[5..6; 1]).is_err());
     }
 }

@@ -28,9 +28,10 @@ mod steady;
 mod time_loop;
 
 pub(super) use arguments::{Counts, FlowArgs, GasArgs, Interpolation, OMEGA, SiArgs, rarefaction};
-pub(super) use case::{Flow, Outcome, Run, Saved, SavedState, SteadyCase};
+pub(super) use case::{Flow, Outcome, Run, Saved, SavedState, Snapshot, SteadyCase};
 pub(super) use collisions::{CollisionArgs, HARD_SPHERES, refused};
 pub(super) use fields::image;
+use kept::looked_as_array;
 pub(super) use kept::resume_simulation;
 #[cfg(test)]
 pub(super) use kept::resumed;

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP. Work with steps ends between two of them; all other work ends at once, and leaves neither a lock nor a temporary file.
+//! Ctrl-C, SIGTERM, SIGHUP, SIGUSR1 and SIGXCPU. Work with steps ends between two of them; all other work ends at once, and leaves neither a lock nor a temporary file.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::names::{TEMPORARY, folder_of};
 use super::{ranks, streams};
 use crate::gpu::quit;
 
-/// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks.
+/// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks, and `timeout` signals the process and its group.
 const ONE_SIGNAL: Duration = Duration::from_secs(2);
 
 /// Whether a signal came.
@@ -24,6 +23,23 @@ static STATE: Mutex<State> = Mutex::new(State {
     held: Vec::new(),
     rest: String::new(),
 });
+
+/// Files that are not whole, which an end at once removes.
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn temporary() -> MutexGuard<'static, Vec<PathBuf>> {
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes a file that is not whole.
+pub(super) fn remember(path: &Path) {
+    temporary().push(path.to_path_buf());
+}
+
+/// Forgets a file that is whole, or gone.
+pub(super) fn forget(path: &Path) {
+    temporary().retain(|other| other != path);
+}
 
 /// State of the process that outlives an end at once.
 struct State {
@@ -93,6 +109,8 @@ pub(super) fn handle() {
     hangup::keep(|| {
         let _ = ctrlc::set_handler(move || signalled(&mut first));
     });
+    #[cfg(unix)]
+    batch::handle();
 }
 
 /// Ends the process, or lets the work in progress do so, which `first` began to wait for.
@@ -100,14 +118,51 @@ fn signalled(first: &mut Option<Instant>) {
     let first = first.get_or_insert_with(Instant::now);
     ranks::note_signal();
     let again = ASKED.swap(true, Ordering::SeqCst);
-    let several = ranks::are_several();
-    let waits = if again {
-        several && first.elapsed() < ONE_SIGNAL
-    } else {
-        several || WATCHED.load(Ordering::SeqCst) > 0
-    };
-    if !waits {
+    let stops_itself = ranks::are_several() || WATCHED.load(Ordering::SeqCst) > 0;
+    if !(stops_itself && first.elapsed() < ONE_SIGNAL) {
         leave(again);
+    }
+}
+
+/// Signals of batch systems, which end as SIGTERM does, and the signal of a file that is too large, which then is the error of a write.
+#[cfg(unix)]
+mod batch {
+    use std::ffi::c_int;
+
+    unsafe extern "C" {
+        fn signal(number: c_int, handler: usize) -> usize;
+        fn raise(number: c_int) -> c_int;
+    }
+
+    const SIGTERM: c_int = 15;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const SIGUSR1: c_int = 10;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const SIGUSR1: c_int = 30;
+    const SIGXCPU: c_int = 24;
+    const SIGXFSZ: c_int = 25;
+    const IGNORED: usize = 1;
+
+    /// Passes a signal on as SIGTERM, once: that of the processor's time comes again each second.
+    extern "C" fn pass_on(number: c_int) {
+        // SAFETY: both calls may be made within a handler; they change the disposition of one signal, and send one that is handled.
+        unsafe {
+            signal(number, IGNORED);
+            raise(SIGTERM);
+        }
+    }
+
+    pub(super) fn handle() {
+        for number in [SIGUSR1, SIGXCPU] {
+            // SAFETY: the handler makes calls alone that may be made within one. A signal that was ignored stays so.
+            unsafe {
+                if signal(number, IGNORED) != IGNORED {
+                    signal(number, pass_on as *const () as usize);
+                }
+            }
+        }
+        // SAFETY: the call has a signal ignored, and runs no code of this process.
+        unsafe { signal(SIGXFSZ, IGNORED) };
     }
 }
 
@@ -145,8 +200,11 @@ pub(super) mod hangup {
 /// Ends the process at once.
 fn leave(again: bool) -> ! {
     let state = state();
+    for path in temporary().iter() {
+        // One that the run has renamed since is a result.
+        let _ = fs::remove_file(path);
+    }
     for held in state.held.iter().rev() {
-        remove_temporary(folder_of(&held.lock));
         let _ = fs::remove_file(&held.lock);
         for folder in held.made.iter().rev() {
             // Fails where results are, and should.
@@ -170,16 +228,6 @@ fn leave(again: bool) -> ! {
     quit(1)
 }
 
-/// Removes the temporary files of a folder that a run has locked.
-fn remove_temporary(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
-            // One that the run has renamed since is a result.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,7 +242,7 @@ mod tests {
         let held = state();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                output::write_whole(&file, b"x").expect("a file");
+                output::write_with(&file, |to| to.put(b"x")).expect("a file");
                 say.send(()).expect("a receiver");
             });
             let early = hear.recv_timeout(Duration::from_millis(200));

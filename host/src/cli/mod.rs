@@ -12,7 +12,8 @@
 //! | `streams` | standard output that may close, and standard error |
 //! | `summary` | the rows that a command prints |
 //! | `text` | names, numbers and system errors as texts |
-//! | `output` | files that appear whole or not at all; tables |
+//! | `whole`, `output` | files that appear whole or not at all; the files of one run; tables |
+//! | `manifest` | by which the files of a run are known as its own |
 //! | `names` | the names of files in the folder of a command |
 //! | `resident` | the run that a folder holds, and the one that writes into it |
 //! | `report`, `report_page` | `run.json`, warnings, timings; the page of a run |
@@ -55,6 +56,7 @@ mod isotropic;
 mod known;
 mod launch;
 mod longman;
+mod manifest;
 mod market;
 mod names;
 mod npy;
@@ -90,6 +92,7 @@ mod timings;
 mod validate;
 mod values;
 mod vti;
+mod whole;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -11,11 +11,14 @@ pub(super) const RECORD: &str = "run.json";
 /// Folder of the files that a run writes on its way, below its own.
 pub(super) const SERIES: &str = "series";
 
+/// Folder of the files that a run writes on its way which replaces another, until its end.
+pub(super) const NEW: &str = "rarefy-new";
+
 /// Start of the name of a file that is not yet whole.
 pub(super) const TEMPORARY: &str = ".rarefy-";
 
 /// Fields of a cavity, in the units of the solver and in SI units.
-const CAVITY: [&str; 31] = [
+const CAVITY: [&str; 32] = [
     "grid_x.npy",
     "grid_y.npy",
     "grid_x_m.npy",
@@ -46,6 +49,7 @@ const CAVITY: [&str; 31] = [
     "sweep.csv",
     "sweep.png",
     checkpoint::FILE,
+    checkpoint::PREVIOUS,
     RECORD,
 ];
 
@@ -60,6 +64,23 @@ pub(super) fn of(command: &str) -> Vec<String> {
     }
     names.extend(listed.iter().map(|name| (*name).to_owned()));
     names
+}
+
+/// Whether the files that a run writes on its way have such a name.
+pub(super) fn is_of_series(name: &str) -> bool {
+    let numbered = |start: &str, end: &str| {
+        let digits = name
+            .strip_prefix(start)
+            .and_then(|rest| rest.strip_suffix(end));
+        digits
+            .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let of_axis = |what: &str| {
+        ["vx", "vy", "vz"]
+            .iter()
+            .any(|v| name == format!("{what}_{v}.npy"))
+    };
+    numbered("fields-", ".vti") || numbered("f-", ".npy") || of_axis("grid") || of_axis("weights")
 }
 
 /// The folder that holds `path`.
@@ -129,6 +150,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             "moments.png",
             "rates.png",
             checkpoint::FILE,
+            checkpoint::PREVIOUS,
             RECORD,
         ],
         "longman" => &[
@@ -178,6 +200,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             "moments.png",
             "entropy.png",
             checkpoint::FILE,
+            checkpoint::PREVIOUS,
             RECORD,
         ],
         "shock" => &[
@@ -188,6 +211,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             "sweep.csv",
             "sweep.png",
             checkpoint::FILE,
+            checkpoint::PREVIOUS,
             RECORD,
         ],
         "sum" => &["sums.npy", RECORD],

@@ -1,16 +1,19 @@
 //! Files that appear whole or not at all, and tables.
 
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
+use super::checkpoint;
 use super::interrupt;
-use super::names::{self, TEMPORARY, folder_of};
-use super::resident::{Lock, Resident, mark, remove_abandoned};
+use super::manifest::{self, Manifest};
+use super::names::{self, NEW, RECORD, SERIES, folder_of};
+use super::resident::{Lock, Resident, is_folder};
 use super::text::reason;
+pub(super) use super::whole::{Sink, write_with};
+use super::whole::{Temporary, place_for, synchronise, written};
 use crate::bgk::Units;
 use crate::error::{Error, Result};
 
@@ -95,11 +98,16 @@ pub(super) struct Transaction {
     inputs: Vec<PathBuf>,
     made: Vec<PathBuf>,
     claimed: Vec<PathBuf>,
-    staged: Vec<(NamedTempFile, PathBuf)>,
+    staged: Vec<(Temporary, PathBuf)>,
     keep: bool,
-    /// Files of the run that this one replaces, and its folders.
-    stale: Vec<PathBuf>,
-    stale_folders: Vec<PathBuf>,
+    /// The run that this one replaces at its end.
+    stale: Option<Resident>,
+    /// Where files that are written before the end wait for it, if the run replaces another; what a stopped run has left there.
+    early: Option<(PathBuf, Option<Resident>)>,
+    /// The other files that the run has written into its folder, those before its last interruption included.
+    manifest: Manifest,
+    /// The checkpoint, once this run has written it.
+    saved: Option<PathBuf>,
     /// The folder of the results, and the names that they have there.
     names: Option<(PathBuf, Vec<String>)>,
     lock: Option<Lock>,
@@ -129,7 +137,7 @@ impl Transaction {
         if !path.is_dir() {
             return Err(refused(&ErrorKind::NotADirectory.into()));
         }
-        temporary(path).map(drop)
+        Temporary::new(path).map(drop)
     }
 
     /// Claims a folder for the results of a new run of a command. A folder that holds a run already, or somebody's file that has the name of a result, is refused,
@@ -173,13 +181,6 @@ impl Transaction {
         self.claim(path, command, false, |there| there.is_record_of(command))
     }
 
-    /// Leaves it to the cases of a sweep to replace what is in their folders.
-    pub(super) fn spare(&mut self, folders: &[PathBuf]) {
-        let spared = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
-        self.stale.retain(|path| !spared(path));
-        self.stale_folders.retain(|path| !spared(path));
-    }
-
     fn claim(
         &mut self,
         path: &Path,
@@ -188,41 +189,120 @@ impl Transaction {
         ours: impl Fn(&Resident) -> bool,
     ) -> Result<()> {
         self.folder(path)?;
-        self.lock = Lock::take(path, &self.made)?;
+        let (lock, journal) = Lock::take(path, &self.made)?;
+        self.lock = lock;
         let names = names::of(command);
+        refuse_links(path, &names)?;
+        let (mut written, mut early) = (Manifest::new(), Manifest::new());
+        for (name, entry) in journal.written {
+            match name
+                .strip_prefix(NEW)
+                .and_then(|rest| rest.strip_prefix('/'))
+            {
+                Some(name) => early.insert(name.to_owned(), entry),
+                None => written.insert(name, entry),
+            };
+        }
         match Resident::of(path) {
-            Some(there) if ours(&there) => {}
-            Some(there) if overwrite => {
-                there
-                    .files
-                    .iter()
-                    .try_for_each(|file| self.check_input(file))?;
-                (self.stale, self.stale_folders) = (there.files, there.folders);
+            Some(there) if ours(&there) => written.extend(there.manifest),
+            Some(mut there) if overwrite => {
+                there.manifest.append(&mut written);
+                (there.files().iter()).try_for_each(|file| self.check_input(file))?;
+                self.stale = Some(there);
+                let place = path.join(NEW);
+                let mut left = Resident::of(&place);
+                if let Some(left) = &mut left {
+                    left.manifest.append(&mut early);
+                }
+                self.early = Some((place, left));
             }
             Some(there) => return Err(there.refusal(path)),
             None if overwrite => {}
             None => refuse_foreign(path, command, &names)?,
         }
-        remove_abandoned(path);
+        for name in journal.temporary {
+            let path = path.join(name);
+            if path.symlink_metadata().is_ok_and(|there| there.is_file()) {
+                let _ = fs::remove_file(path);
+            }
+        }
+        self.manifest = written;
         self.names = Some((path.to_path_buf(), names));
         Ok(())
     }
 
-    /// Removes what is left of the run that this one replaces.
-    fn remove_stale(&mut self, written: &[PathBuf]) {
-        for path in std::mem::take(&mut self.stale) {
-            let real = fs::canonicalize(&path);
-            let replaced = written
-                .iter()
-                .any(|new| fs::canonicalize(new).ok() == real.as_ref().ok().cloned());
-            if !replaced {
-                // A file that somebody removed before is as good as removed.
-                let _ = fs::remove_file(path);
+    /// The place of a file of the folder that is written before the end of the run.
+    pub(super) fn early_place(&mut self, path: &Path) -> Result<PathBuf> {
+        let (Some((folder, _)), Some((early, left))) = (&self.names, &mut self.early) else {
+            return Ok(path.to_path_buf());
+        };
+        let Ok(below) = path.strip_prefix(folder) else {
+            return Ok(path.to_path_buf());
+        };
+        let (early, left) = (early.clone(), left.take());
+        if let Some(left) = left {
+            left.remove(&[]);
+        }
+        self.folder(&early)?;
+        Ok(match below.as_os_str().is_empty() {
+            true => early,
+            false => early.join(below),
+        })
+    }
+
+    /// Makes the folder of files that the run writes on its way, and refuses it if it holds another's files of their names.
+    pub(super) fn series_folder(&mut self, path: &Path) -> Result<()> {
+        let refused = |path: &Path, why: &str| {
+            let why = format!("{why}; give another folder with --out, or remove it");
+            Err(Error::file(path, why))
+        };
+        let (there, is_ours) = match &self.stale {
+            Some(there) => (there.folder.clone(), there.files()),
+            None => {
+                let folder = folder_of(path).to_path_buf();
+                let files = self.manifest.keys().map(|name| folder.join(name)).collect();
+                (folder, files)
+            }
+        };
+        let there = there.join(SERIES);
+        if there.symlink_metadata().is_ok() && !is_folder(&there) {
+            return refused(&there, "a link or a file is in the place of this folder");
+        }
+        let entries = fs::read_dir(&there).into_iter().flatten().flatten();
+        for entry in entries {
+            let name = entry.file_name();
+            let path = entry.path();
+            let is_named = name.to_str().is_some_and(names::is_of_series);
+            if is_named && !is_ours.contains(&path) {
+                return refused(
+                    &path,
+                    "no run recorded in its folder wrote this file, and this one would replace it",
+                );
             }
         }
-        for folder in std::mem::take(&mut self.stale_folders) {
-            // Fails where somebody has put another file, and should.
-            let _ = fs::remove_dir(folder);
+        let place = self.early_place(path)?;
+        self.folder(&place)
+    }
+
+    /// Names, sizes and checksums of the files that the run has written into its folder.
+    pub(super) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Notes a file among those of the run. `place` is where it lies now.
+    fn note(&mut self, path: &Path, place: &Path, entry: manifest::Entry) {
+        let Some((folder, _)) = &self.names else {
+            return;
+        };
+        if let (Some(lock), Some(name)) = (&self.lock, manifest::name_below(folder, place)) {
+            lock.note_written(&name, &entry);
+        }
+        // Records and checkpoints tell by themselves what they are.
+        let own = [RECORD, checkpoint::FILE, checkpoint::PREVIOUS];
+        if let Some(name) =
+            manifest::name_below(folder, path).filter(|name| !own.contains(&name.as_str()))
+        {
+            self.manifest.insert(name, entry);
         }
     }
 
@@ -257,7 +337,7 @@ impl Transaction {
                 format!("there is no folder {}", folder.display()),
             ));
         }
-        temporary(folder).map(drop)
+        Temporary::new(folder).map(drop)
     }
 
     /// Writes `bytes`, to be renamed to `path` by [`Transaction::commit`].
@@ -268,11 +348,24 @@ impl Transaction {
             "{} is missing in names.rs",
             path.display()
         );
-        let path = resolve(&path)?;
-        self.check_input(&path)?;
-        let file = written(&path, bytes)?;
-        self.staged.push((file, path));
+        let place = self.real(&path)?;
+        self.check_input(&place)?;
+        let (file, entry, ()) = written(&place, self.lock.as_ref(), |to| to.put(bytes))?;
+        self.note(&path, &place, entry);
+        self.staged.push((file, place));
         Ok(())
+    }
+
+    /// The path to which a file is renamed: in the folder of the run itself, elsewhere behind the links of the user.
+    fn real(&self, path: &Path) -> Result<PathBuf> {
+        let in_folder = self
+            .names
+            .as_ref()
+            .is_some_and(|(folder, _)| path.starts_with(folder));
+        match in_folder && !self.claimed.contains(&path.to_path_buf()) {
+            true => place_for(path),
+            false => resolve(path),
+        }
     }
 
     /// Whether a file of the folder has one of the names that were free when the folder was claimed, or that the user gave it.
@@ -288,10 +381,31 @@ impl Transaction {
 
     /// Writes a file at once: atomically, and whatever becomes of the rest.
     pub(super) fn write_now(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
-        write_whole(path, bytes)?;
+        let place = self.early_place(path)?;
+        let place = place_for(&place)?;
+        let (file, entry, ()) = written(&place, self.lock.as_ref(), |to| to.put(bytes))?;
+        // A file that is there without a note would be another's.
+        self.note(path, &place, entry);
+        file.persist(&place)?;
         self.keep = true;
-        // From here on the folder is this run's.
-        self.remove_stale(&[path.to_path_buf()]);
+        synchronise(folder_of(&place))
+    }
+
+    /// Writes the checkpoint at once. The one before it stays, if it is whole.
+    pub(super) fn write_checkpoint(
+        &mut self,
+        place: &Path,
+        write: impl FnOnce(&mut Sink) -> Result<u32>,
+    ) -> Result<()> {
+        let place = place_for(place)?;
+        let (file, _, _) = written(&place, self.lock.as_ref(), write)?;
+        if self.saved.as_deref() == Some(&place) || checkpoint::is_whole(&place) {
+            keep_previous(&place)?;
+        }
+        file.persist(&place)?;
+        self.keep = true;
+        synchronise(folder_of(&place))?;
+        self.saved = Some(place);
         Ok(())
     }
 
@@ -301,18 +415,104 @@ impl Transaction {
             let mut refused = Vec::new();
             let mut there = Vec::new();
             for (file, path) in std::mem::take(&mut self.staged) {
-                match persist(file, &path) {
+                match file.persist(&path) {
                     Ok(()) => there.push(path),
                     Err(error) => refused.push(error),
                 }
             }
+            // Without its results a run is continued from where its checkpoint is.
+            if refused.is_empty()
+                && let Err(error) = self.move_early(&mut there)
+            {
+                refused.push(error);
+            }
             if !there.is_empty() {
                 self.keep = true;
-                self.remove_stale(&there);
             }
+            if refused.is_empty()
+                && let Some(stale) = self.stale.take()
+            {
+                stale.remove(&there);
+            }
+            let mut folders: Vec<&Path> = there.iter().map(|path| folder_of(path)).collect();
+            folders.dedup();
+            refused.extend(folders.into_iter().filter_map(|of| synchronise(of).err()));
             refused
         })
     }
+
+    /// Moves the files that were written before the end to their places.
+    fn move_early(&mut self, moved: &mut Vec<PathBuf>) -> Result<()> {
+        match (&self.names, &self.early) {
+            (Some((folder, _)), Some((early, None))) if is_folder(early) => {
+                move_all(early, folder, [early, folder], moved)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Moves all that is in a folder to another, and removes the folder. Records name their files anew.
+fn move_all(from: &Path, to: &Path, renamed: [&Path; 2], moved: &mut Vec<PathBuf>) -> Result<()> {
+    let failed = |path: &Path, error: &io::Error| Error::file(path, reason(error));
+    let entries = fs::read_dir(from).map_err(|error| failed(from, &error))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| failed(from, &error))?;
+        let (path, place) = (entry.path(), to.join(entry.file_name()));
+        if is_folder(&path) {
+            if !is_folder(&place) {
+                fs::create_dir(&place).map_err(|error| failed(&place, &error))?;
+            }
+            move_all(&path, &place, renamed, moved)?;
+            continue;
+        }
+        let place = place_for(&place)?;
+        let record = entry.file_name() == RECORD;
+        match record.then(|| renamed_record(&path, renamed)).flatten() {
+            Some(bytes) => {
+                write_with(&place, |to| to.put(&bytes))?;
+                fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
+            }
+            None => fs::rename(&path, &place).map_err(|error| failed(&place, &error))?,
+        }
+        moved.push(place);
+    }
+    fs::remove_dir(from).map_err(|error| failed(from, &error))
+}
+
+/// A record whose files have moved from one folder to another.
+fn renamed_record(path: &Path, [from, to]: [&Path; 2]) -> Option<Vec<u8>> {
+    let mut record: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    for file in record["files"].as_array_mut()? {
+        let below = Path::new(file.as_str()?).strip_prefix(from).ok()?;
+        *file = to.join(below).display().to_string().into();
+    }
+    let text = serde_json::to_string_pretty(&record).ok()?;
+    Some((text + "\n").into_bytes())
+}
+
+/// Keeps a checkpoint under the name of the one before, without a moment in which there is none.
+fn keep_previous(path: &Path) -> Result<()> {
+    let previous = path.with_file_name(checkpoint::PREVIOUS);
+    if previous.symlink_metadata().is_ok() && checkpoint::Brief::of(&previous).is_none() {
+        return Err(Error::file(
+            &previous,
+            "not a checkpoint of rarefy; it is left alone, and no checkpoint is kept beside it",
+        ));
+    }
+    let spare = path.with_file_name(format!(
+        "{}{}-previous",
+        names::TEMPORARY,
+        std::process::id()
+    ));
+    let kept = match fs::hard_link(path, &spare) {
+        Ok(()) => fs::rename(&spare, &previous).inspect_err(|_| drop(fs::remove_file(&spare))),
+        // A file system without hard links.
+        Err(_) => fs::rename(path, &previous),
+    };
+    // Links of one file stay both.
+    let _ = fs::remove_file(&spare);
+    kept.map_err(|error| Error::file(&previous, reason(&error)))
 }
 
 impl Drop for Transaction {
@@ -328,10 +528,20 @@ impl Drop for Transaction {
     }
 }
 
-/// Writes a file at once, whole or not at all.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let path = resolve(path)?;
-    persist(written(&path, bytes)?, &path)
+/// Refuses a folder in which a link has the name of a result: its file may be anywhere.
+fn refuse_links(folder: &Path, names: &[String]) -> Result<()> {
+    let names = names.iter().map(String::as_str).chain([SERIES, NEW]);
+    let is_link = |path: &PathBuf| {
+        path.symlink_metadata()
+            .is_ok_and(|there| there.is_symlink())
+    };
+    match names.map(|name| folder.join(name)).find(is_link) {
+        None => Ok(()),
+        Some(link) => Err(Error::file(
+            &link,
+            "a link; results are written through none: remove it, or give another folder with --out",
+        )),
+    }
 }
 
 /// Refuses a folder in which a file that no run wrote has the name of a result.
@@ -359,46 +569,5 @@ fn resolve(path: &Path) -> Result<PathBuf> {
         }
         Ok(_) => fs::canonicalize(path).map_err(|e| Error::file(path, reason(&e))),
         Err(_) => Ok(path.to_path_buf()),
-    }
-}
-
-fn temporary(folder: &Path) -> Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let made = || -> Result<Option<NamedTempFile>> {
-        let file = builder.tempfile_in(folder).map_err(|e| {
-            // tempfile adds the temporary name to the message; people want the system's words.
-            let why = e.raw_os_error().map(io::Error::from_raw_os_error);
-            Error::file(
-                folder,
-                format!("cannot write to this folder: {}", reason(&why.unwrap_or(e))),
-            )
-        })?;
-        Ok(mark(file.as_file(), file.path()).then_some(file))
-    };
-    loop {
-        if let Some(file) = interrupt::whole(made)? {
-            return Ok(file);
-        }
-    }
-}
-
-fn written(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
-    let mut file = temporary(folder_of(path))?;
-    file.write_all(bytes)
-        .and_then(|()| file.as_file().sync_all())
-        .map_err(|e| Error::file(path, reason(&e)))?;
-    Ok(file)
-}
-
-fn persist(file: NamedTempFile, path: &Path) -> Result<()> {
-    match file.persist(path) {
-        Ok(_) => Ok(()),
-        Err(e) => Err(Error::file(path, reason(&e.error))),
     }
 }

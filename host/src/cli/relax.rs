@@ -43,7 +43,7 @@ impl TimeLoop<'_> {
             state,
             relaxation,
         } = self;
-        report.checkpoint(|| state::encode(parameters, state, relaxation))
+        report.checkpoint(|_| state::checkpoint(parameters, state, relaxation))
     }
 
     /// Takes all steps, with progress, checkpoints, and a stop at Ctrl-C. Returns whether the sum of |I| no longer falls.

@@ -31,10 +31,14 @@ pub(super) use case::in_case;
 use ending::{incomplete, written_to};
 pub(super) use files::Output;
 
+/// Version of the form of the record, which docs/files.md describes.
+const FORMAT: u64 = 1;
+
 /// Entries of the record that are about the run and not its results.
-const FRAME: [&str; 9] = [
+const FRAME: [&str; 10] = [
     "command",
     "version",
+    "format",
     "parameters",
     "machine",
     "status",
@@ -87,6 +91,7 @@ impl Report {
         let mut object = Map::new();
         object.insert("command".into(), json!(command));
         object.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
+        object.insert("format".into(), json!(FORMAT));
         object.insert("parameters".into(), given(parameters));
         Self {
             object,
@@ -270,6 +275,8 @@ impl Report {
         self.object.insert("timings".into(), self.timings.into());
         self.object.insert("warnings".into(), self.warnings.into());
         self.object.insert("files".into(), self.listed.into());
+        let manifest = json!(self.files.manifest());
+        self.object.insert("manifest".into(), manifest);
         let object = record_text(&self.object);
         let mut unwritten = self.unwritten;
         let staged = run.map(|run| self.files.stage(run, object.as_bytes()));

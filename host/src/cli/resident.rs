@@ -1,70 +1,128 @@
 //! The run that a folder holds, and the run that is writing into it.
 
 use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::checkpoint::{self, Brief};
+use super::manifest::{Entry, Manifest, unchanged};
 use super::names::{RECORD, SERIES, TEMPORARY, folder_of};
-use super::text::reason;
-use super::{checkpoint, checkpoint_parts, interrupt, swept};
+use super::record::record_in;
+use super::text::{quoted, reason};
+use super::{checkpoint_parts, interrupt, swept};
 use crate::error::{Error, Result};
 
 /// The run that a folder holds.
 #[derive(Debug)]
 pub(super) struct Resident {
+    pub(super) folder: PathBuf,
     /// The command of its record; none if that is not of rarefy.
     record: Option<Option<String>>,
     /// The command of its checkpoint.
     checkpoint: Option<Option<String>>,
-    /// Its files, those of the cases of a sweep included.
-    pub(super) files: Vec<PathBuf>,
-    /// Folders of its own, an inner one before the one around it.
-    pub(super) folders: Vec<PathBuf>,
+    /// Its other files, as its record and its checkpoints list them.
+    pub(super) manifest: Manifest,
+    /// The cases of a sweep.
+    cases: Vec<Self>,
     /// Whether it is a sweep that has cases to run.
     unfinished_sweep: bool,
+}
+
+/// Whether a folder is there, and no link to one.
+pub(super) fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|there| there.is_dir())
 }
 
 impl Resident {
     /// The run in a folder, if there is one.
     pub(super) fn of(folder: &Path) -> Option<Self> {
-        let (record, saved) = (folder.join(RECORD), folder.join(checkpoint::FILE));
+        let record = folder.join(RECORD);
         let mut there = Self {
+            folder: folder.to_path_buf(),
             record: None,
             checkpoint: None,
-            files: Vec::new(),
-            folders: Vec::new(),
+            manifest: Manifest::new(),
+            cases: Vec::new(),
             unfinished_sweep: false,
         };
         if record.symlink_metadata().is_ok() {
-            let object: Value = fs::read(&record)
-                .ok()
-                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-                .unwrap_or_default();
+            let object = record_in(folder);
             there.record = Some(object["command"].as_str().map(str::to_owned));
-            there.files = listed(folder, &object);
-            there.files.push(record);
+            let manifest = Manifest::deserialize(&object["manifest"]);
+            there.manifest = manifest.unwrap_or_default();
             let names = swept::folders_of(&object);
             there.unfinished_sweep = !names.is_empty() && object["status"] == "unfinished";
-            for name in names {
-                there.add_case(folder.join(name));
-            }
+            let cases = names.iter().map(|name| folder.join(name));
+            let cases = cases.filter(|case| is_folder(case));
+            let cases: Vec<Self> = cases.filter_map(|case| Self::of(&case)).collect();
+            there.cases = cases
+                .into_iter()
+                .filter(|case| case.may_be_of(&there))
+                .collect();
         }
-        if saved.symlink_metadata().is_ok() {
-            there.checkpoint = Some(checkpoint::command_of(&saved));
-            there.files.push(saved);
-            there.files.extend(checkpoint_parts::files(folder));
+        for saved in there.checkpoints() {
+            if saved.symlink_metadata().is_ok() {
+                let (command, written) = match Brief::of(&saved) {
+                    Some(Brief { command, written }) => (Some(command), written),
+                    None => (None, Manifest::new()),
+                };
+                there.manifest.extend(written);
+                there.checkpoint.get_or_insert(command);
+            }
         }
         (there.record.is_some() || there.checkpoint.is_some()).then_some(there)
     }
 
-    /// Adds a case of a sweep.
-    fn add_case(&mut self, folder: PathBuf) {
-        let Some(case) = Self::of(&folder).filter(|case| case.may_be_of(self)) else {
-            return;
-        };
-        self.files.extend(case.files);
-        self.folders.extend([folder.join(SERIES), folder]);
+    /// Where the checkpoints are.
+    fn checkpoints(&self) -> [PathBuf; 2] {
+        [checkpoint::FILE, checkpoint::PREVIOUS].map(|name| self.folder.join(name))
+    }
+
+    /// The command of the run.
+    fn command(&self) -> &str {
+        match (&self.record, &self.checkpoint) {
+            (Some(Some(command)), _) | (_, Some(Some(command))) => command,
+            _ => "",
+        }
+    }
+
+    /// The files that it has by its own account, whether they are there or not.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let listed = self.manifest.keys().map(|name| self.folder.join(name));
+        let own = self
+            .checkpoints()
+            .into_iter()
+            .chain([self.folder.join(RECORD)]);
+        let cases = self.cases.iter().flat_map(Self::files);
+        listed.chain(own).chain(cases).collect()
+    }
+
+    /// Removes what it has written and nobody changed since, but for some paths; its folders, where nothing else is in them.
+    pub(super) fn remove(&self, but: &[PathBuf]) {
+        let mut files = unchanged(&self.folder, self.command(), &self.manifest);
+        let saved = self.checkpoints();
+        files.extend(saved.into_iter().filter(|path| Brief::of(path).is_some()));
+        files.extend(checkpoint_parts::files(&self.folder));
+        if let Some(Some(_)) = self.record {
+            files.push(self.folder.join(RECORD));
+        }
+        let real = |path: &PathBuf| fs::canonicalize(path).ok();
+        let but_real: Vec<_> = but.iter().filter_map(real).collect();
+        for file in files {
+            if !real(&file).is_some_and(|file| but_real.contains(&file)) {
+                // A file that somebody removed before is as good as removed.
+                let _ = fs::remove_file(file);
+            }
+        }
+        for case in &self.cases {
+            case.remove(but);
+            // Fails where somebody has put another file, and should.
+            let _ = fs::remove_dir(&case.folder);
+        }
+        let _ = fs::remove_dir(self.folder.join(SERIES));
     }
 
     /// Whether it is a run of the command of a sweep.
@@ -82,7 +140,7 @@ impl Resident {
 
     /// Whether all that is there belongs to the command of this checkpoint.
     pub(super) fn is_of(&self, checkpoint: &Path) -> bool {
-        let command = checkpoint::command_of(checkpoint);
+        let command = Brief::of(checkpoint).map(|brief| brief.command);
         let same = |there: &Option<Option<String>>| there.as_ref().is_none_or(|of| *of == command);
         same(&self.record) && same(&self.checkpoint)
     }
@@ -93,14 +151,13 @@ impl Resident {
             Some(command) => format!("of 'rarefy {command}'"),
             None => "that rarefy did not write".into(),
         };
-        let resume = folder.join(checkpoint::FILE);
-        let resume = resume.display();
-        let record = folder.join(RECORD);
+        let resume = quoted(&folder.join(checkpoint::FILE));
+        let record = quoted(&folder.join(RECORD));
         let text = match (&self.record, &self.checkpoint) {
             (Some(sweep), None) if self.unfinished_sweep => format!(
                 "holds an unfinished sweep {}, which goes on with --resume {}",
                 of(sweep),
-                record.display()
+                record
             ),
             (Some(record), None) => format!("holds a run {}", of(record)),
             (Some(record), Some(saved)) if record == saved => {
@@ -149,28 +206,83 @@ pub(super) fn listed(folder: &Path, record: &Value) -> Vec<PathBuf> {
 }
 
 /// The only run that writes into a folder, as long as it lives. The system releases it when the process ends, however that happens.
+///
+/// The file is a journal too: it names what the run has written. A process that was killed leaves it, and the next run knows by it which files are rarefy's.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
     path: PathBuf,
+}
+
+/// What a killed run has left.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    /// Files that are whole, by their names below the folder.
+    pub(super) written: Manifest,
+    /// Names of files that may not be whole.
+    pub(super) temporary: Vec<String>,
+}
+
+impl Journal {
+    /// Of the text of a lock.
+    fn of(text: &str) -> Self {
+        let mut journal = Self::default();
+        for line in text.lines().skip(1) {
+            let words: Vec<&str> = line.splitn(4, ' ').collect();
+            match words[..] {
+                ["file", bytes, crc32, name] => {
+                    if let Ok(bytes) = bytes.parse() {
+                        let crc32 = crc32.to_owned();
+                        journal
+                            .written
+                            .insert(name.to_owned(), Entry { bytes, crc32 });
+                    }
+                }
+                ["temporary", name] if is_temporary(name) => {
+                    journal.temporary.push(name.to_owned())
+                }
+                _ => {}
+            }
+        }
+        journal
+    }
+}
+
+/// Whether a name is that of a temporary file in the folder of a run or of its series.
+fn is_temporary(name: &str) -> bool {
+    let name = name
+        .strip_prefix(SERIES)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .unwrap_or(name);
+    name.starts_with(TEMPORARY) && !name.contains(['/', '\\'])
 }
 
 impl Lock {
     const NAME: &'static str = ".rarefy.lock";
+    const MAGIC: &'static str = "rarefy-lock 1\n";
 
     /// Takes the folder, unless another process has it; none on a file system without locks. A signal that ends the process removes the lock, and empty folders of those that the run `made`.
-    pub(super) fn take(folder: &Path, made: &[PathBuf]) -> Result<Option<Self>> {
+    pub(super) fn take(folder: &Path, made: &[PathBuf]) -> Result<(Option<Self>, Journal)> {
         let path = folder.join(Self::NAME);
+        let foreign = || {
+            let why = "not the lock of a run of rarefy; remove this file, or give another folder with --out";
+            Error::file(&path, why)
+        };
+        let failed = |error: std::io::Error| {
+            let why = format!("cannot write to this folder: {}", reason(&error));
+            Error::file(folder, why)
+        };
         loop {
+            let there = path.symlink_metadata();
+            if there.is_ok_and(|there| !there.is_file()) {
+                return Err(foreign());
+            }
             let opened = File::options()
                 .create(true)
-                .truncate(false)
-                .write(true)
+                .read(true)
+                .append(true)
                 .open(&path);
-            let file = opened.map_err(|error| {
-                let why = format!("cannot write to this folder: {}", reason(&error));
-                Error::file(folder, why)
-            })?;
+            let mut file = opened.map_err(failed)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -180,16 +292,46 @@ impl Lock {
                     ));
                 }
                 Err(TryLockError::Error(_)) => {
-                    let _ = fs::remove_file(&path);
-                    return Ok(None);
+                    if file.metadata().is_ok_and(|there| there.len() == 0) {
+                        let _ = fs::remove_file(&path);
+                    }
+                    return Ok((None, Journal::default()));
                 }
             }
             // The run before may have removed the file after it was opened here.
-            if is_at(&file, &path) {
-                interrupt::hold(&path, made);
-                return Ok(Some(Self { _file: file, path }));
+            if !is_at(&file, &path) {
+                continue;
             }
+            let mut text = Vec::new();
+            file.read_to_end(&mut text).map_err(failed)?;
+            let text = String::from_utf8_lossy(&text);
+            if !text.is_empty() && !text.starts_with(Self::MAGIC) {
+                return Err(foreign());
+            }
+            interrupt::hold(&path, made);
+            let lock = Self { file, path };
+            if text.is_empty() {
+                lock.write(Self::MAGIC);
+            }
+            return Ok((Some(lock), Journal::of(&text)));
         }
+    }
+
+    /// Notes a file that is about to get its name.
+    pub(super) fn note_written(&self, name: &str, entry: &Entry) {
+        self.write(&format!("file {} {} {name}\n", entry.bytes, entry.crc32));
+    }
+
+    /// Notes a file that is not whole.
+    pub(super) fn note_temporary(&self, path: &Path) {
+        if let Ok(name) = path.strip_prefix(folder_of(&self.path)) {
+            self.write(&format!("temporary {}\n", name.display()));
+        }
+    }
+
+    fn write(&self, text: &str) {
+        // A file without a note is another's to the next run, and stays.
+        let _ = (&self.file).write_all(text.as_bytes());
     }
 }
 
@@ -197,35 +339,6 @@ impl Drop for Lock {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
         interrupt::release(&self.path);
-    }
-}
-
-/// Marks a new temporary file as one of a process that lives; the system forgets it when the process ends. False where [`remove_abandoned`] was faster.
-pub(super) fn mark(file: &File, path: &Path) -> bool {
-    match file.try_lock() {
-        Ok(()) => is_at(file, path),
-        Err(TryLockError::WouldBlock) => false,
-        // A file system without locks: nothing is taken for abandoned there.
-        Err(TryLockError::Error(_)) => true,
-    }
-}
-
-/// Removes the temporary files that processes left which were killed, from the folder of a run and from that of its series.
-pub(super) fn remove_abandoned(folder: &Path) {
-    let entries = [folder, &folder.join(SERIES)].map(fs::read_dir);
-    for entry in entries.into_iter().flatten().flatten().flatten() {
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if !is_file || !entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
-            continue;
-        }
-        let path = entry.path();
-        let Ok(file) = File::options().write(true).open(&path) else {
-            continue;
-        };
-        // One of a living process is locked.
-        if file.try_lock().is_ok() && is_at(&file, &path) {
-            let _ = fs::remove_file(&path);
-        }
     }
 }
 
@@ -260,23 +373,48 @@ mod tests {
     }
 
     #[test]
-    fn abandoned_files_go_and_others_stay() {
+    fn a_lock_that_is_none_stays() {
         let folder = tempfile::tempdir().expect("a folder");
-        let series = folder.path().join(SERIES);
-        fs::create_dir(&series).expect("a folder");
-        let path = |name: &str| folder.path().join(name);
-        for name in [".rarefy-ab12", ".rarefyrc", "q.npy", "series/.rarefy-cd34"] {
-            fs::write(path(name), "x").expect("a file");
+        let path = folder.path().join(Lock::NAME);
+        fs::write(&path, "my notes").expect("a file");
+        let error = Lock::take(folder.path(), &[]).expect_err("another's file");
+        assert!(
+            error.to_string().contains("not the lock of a run"),
+            "{error}"
+        );
+        assert_eq!(fs::read(&path).expect("a file"), b"my notes");
+    }
+
+    /// The journal of a killed run names its files; others stay.
+    #[test]
+    fn a_journal_is_read_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(Lock::NAME);
+        let entry = Entry::new(12, 0xAB);
+        {
+            let (lock, _) = Lock::take(folder.path(), &[]).expect("the folder is free");
+            let lock = lock.expect("a file system with locks");
+            lock.note_written("series/f-00000010.npy", &entry);
+            lock.note_temporary(&folder.path().join(".rarefy-ab12"));
+            lock.note_temporary(&folder.path().join("series/.rarefy-cd34"));
+            let text = fs::read(&path).expect("a file");
+            drop(lock);
+            fs::write(&path, text).expect("a file");
         }
-        let living = File::create(path(".rarefy-ef56")).expect("a file");
-        assert!(mark(&living, &path(".rarefy-ef56")));
-        remove_abandoned(folder.path());
-        let there = |name: &str| path(name).exists();
-        assert!(there(".rarefyrc") && there("q.npy") && there(".rarefy-ef56"));
-        assert!(!there(".rarefy-ab12") && !there("series/.rarefy-cd34"));
-        drop(living);
-        remove_abandoned(folder.path());
-        assert!(!there(".rarefy-ef56"));
+        let (_lock, journal) = Lock::take(folder.path(), &[]).expect("the folder is free");
+        assert_eq!(
+            journal.written,
+            Manifest::from([("series/f-00000010.npy".to_owned(), entry)])
+        );
+        assert_eq!(journal.temporary, [".rarefy-ab12", "series/.rarefy-cd34"]);
+        for other in [
+            "thesis.tex",
+            "../.rarefy-ef56",
+            ".rarefy-a/b",
+            "series/../.rarefy-ab",
+        ] {
+            assert!(!is_temporary(other), "{other}");
+        }
     }
 
     #[test]

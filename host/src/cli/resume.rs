@@ -12,6 +12,7 @@ use super::failure::Failure;
 use super::flags;
 use super::names::folder_of;
 use super::record::record_in;
+use super::text::quoted;
 use crate::error::{Error, Result};
 
 /// Steps of a run between two checks for Ctrl-C and updates of its progress: a second's worth.
@@ -53,7 +54,7 @@ pub(super) fn stopped(command: &str, after: &str, saved: Result<Option<PathBuf>>
 
 /// The command that goes on from a checkpoint.
 pub(super) fn again(command: &str, checkpoint: &Path) -> String {
-    format!("rarefy {command} --resume {}", checkpoint.display())
+    format!("rarefy {command} --resume {}", quoted(checkpoint))
 }
 
 /// A warning if a checkpoint was written by another program or on another machine.

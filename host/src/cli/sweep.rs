@@ -17,7 +17,7 @@ use super::record::{SWEEP, record_in};
 use super::report::{Output, Report, in_case};
 use super::summary::Summary;
 use super::swept::{List, value_of};
-use super::text::{reason, seven, short};
+use super::text::{quoted, reason, seven, short};
 use super::{interrupt, streams};
 use crate::error::{Error, Result};
 use case::{Case, Way};
@@ -97,13 +97,12 @@ pub(super) fn run(
     let common = with_out(layers, given)?;
     let parameters = parameters(list, layers, given, &full);
     let mut report = Report::new(list.command, &parameters, &common, started);
-    let names: Vec<String> = cases.iter().map(|case| case.folder.clone()).collect();
     // These can be resumed one by one, so each has its place.
     let needed = ["shock", "cavity"].contains(&list.command);
-    report.open_sweep(goes_on, needed, &names)?;
+    let folder = report.open_sweep(goes_on, needed)?;
     // Without a folder the records of the cases pass through one that does not stay.
-    let (_passing, below) = match report.folder() {
-        Some(folder) => (None, folder.to_path_buf()),
+    let (_passing, below) = match folder {
+        Some(folder) => (None, folder),
         None => {
             let passing = tempfile::tempdir().map_err(|error| {
                 Error::file(
@@ -138,6 +137,8 @@ pub(super) fn run(
             *kept = None;
         }
     }
+    // A process that is killed in its first case goes on from here.
+    sweep.note(&cases, &mut report);
     let execute =
         |case: &Case, arguments: &ArgMatches| in_case(&case.name, || (works.execute)(arguments));
     for (k, case) in cases.iter().enumerate() {
@@ -269,7 +270,7 @@ impl Sweep<'_> {
             left.len(),
             self.list.values.len(),
             values.join(", "),
-            record.display()
+            quoted(record)
         )
     }
 

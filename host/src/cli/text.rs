@@ -44,6 +44,22 @@ macro_rules! text_or_file {
 }
 pub(super) use text_or_file;
 
+/// A path as an argument for a shell.
+pub(super) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    // Else it would be an option.
+    let text = if text.starts_with('-') {
+        format!("./{text}")
+    } else {
+        text
+    };
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// The name under which `value` is serialised.
 pub(super) fn name_of(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
@@ -127,6 +143,20 @@ mod tests {
             (f64::INFINITY, "inf"),
         ] {
             assert_eq!(short(number), text);
+        }
+    }
+
+    #[test]
+    fn paths_are_quoted_where_a_shell_needs_it() {
+        for (path, text) in [
+            ("out/checkpoint.rarefy", "out/checkpoint.rarefy"),
+            ("my runs/a.rarefy", "'my runs/a.rarefy'"),
+            ("it's/$HOME", "'it'\\''s/$HOME'"),
+            ("-n/a", "./-n/a"),
+            ("r\u{e9}sum\u{e9}", "r\u{e9}sum\u{e9}"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), text);
         }
     }
 

@@ -4,9 +4,20 @@ use std::ops::RangeInclusive;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::value::{Error as ValueError, StringDeserializer};
-use serde::de::{DeserializeOwned, IntoDeserializer};
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer};
+use serde::{Deserialize, Deserializer};
 
 use crate::collision::{Order, Scattering, VelocityGrid};
+
+/// Reads a number of steps of a checkpoint or a record, which is held to what [`count`] takes.
+pub(super) fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    match Option::deserialize(from)? {
+        Some(0) => Err(D::Error::custom(
+            "a number of steps is 0; at least 1 is needed",
+        )),
+        steps => Ok(steps),
+    }
+}
 
 /// A parser of the names under which `T` is serialised.
 pub(super) fn named<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>

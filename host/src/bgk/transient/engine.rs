@@ -26,13 +26,13 @@ pub struct FaceFlux {
 
 impl FaceFlux {
     /// The flux as numbers.
-    pub(in crate::bgk) fn numbers(&self) -> [f64; 4] {
+    pub(crate) fn numbers(&self) -> [f64; 4] {
         let [x, y] = self.momentum;
         [self.mass, x, y, self.energy]
     }
 
     /// The flux of such numbers.
-    pub(in crate::bgk) fn from_numbers([mass, x, y, energy]: [f64; 4]) -> Self {
+    pub(crate) fn from_numbers([mass, x, y, energy]: [f64; 4]) -> Self {
         Self {
             mass,
             momentum: [x, y],
@@ -70,6 +70,12 @@ pub(super) struct StepPlan {
     pub(super) relaxed: bool,
 }
 
+/// A reader of populations: fills a row with all cells of a node.
+pub(super) type Rows<'a> = dyn FnMut(usize, &mut [f64]) -> Result<()> + Send + 'a;
+
+/// Work with such a reader.
+pub(super) type Work<'a> = dyn FnMut(&mut Rows<'_>) -> Result<()> + Send + 'a;
+
 /// Populations on some machine and the means to move them on in time.
 ///
 /// Between calls the populations are those after streaming; a step relaxes them with their own moments and then streams.
@@ -88,6 +94,30 @@ pub(super) trait Engine: Send {
     fn save(&mut self) -> Result<Saved>;
     /// Takes that up again.
     fn restore(&mut self, saved: &Saved) -> Result<()>;
+    /// Hands a reader of the populations to `work`: all cells of one node at a time, so that no copy of all is needed.
+    fn show(&mut self, work: &mut Work<'_>) -> Result<()> {
+        let populations = self.save()?.populations;
+        work(&mut |node, row| {
+            row.copy_from_slice(&populations[node * row.len()..][..row.len()]);
+            Ok(())
+        })
+    }
+    /// State of the engine's own kind, as in [`Saved::extra`].
+    fn extra(&mut self) -> Result<Vec<f64>> {
+        Ok(self.save()?.extra)
+    }
+    /// Takes a state up whose populations, of so many nodes and cells, are read node by node. `saved` has none.
+    fn restore_rows(&mut self, saved: Saved, size: [usize; 2], rows: &mut Rows<'_>) -> Result<()> {
+        let [nodes, cells] = size;
+        let mut populations = vec![0.0; nodes * cells];
+        for (node, row) in populations.chunks_exact_mut(cells.max(1)).enumerate() {
+            rows(node, row)?;
+        }
+        self.restore(&Saved {
+            populations,
+            ..saved
+        })
+    }
     /// The state of the cells that this rank owns, where there are several ranks.
     fn save_part(&mut self) -> Result<CheckpointPart> {
         Err(Error::invalid(

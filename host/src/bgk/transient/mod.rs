@@ -25,7 +25,7 @@ pub use self::change::Looked;
 pub use self::config::SimulationConfig;
 use self::cpu::CpuEngine;
 pub use self::engine::FaceFlux;
-use self::engine::{Engine, Saved};
+use self::engine::{Engine, Saved, other_problem};
 pub(super) use self::engine::{Node, nodes};
 use self::gpu::MachineEngine;
 use self::parts::{Cut, Kept, Parted};
@@ -34,7 +34,7 @@ use self::reference::Reference;
 pub use self::shift::{Courant, Scheme};
 pub(super) use self::shift::{check_step, van_leer};
 use self::symmetry::{Reduced, SymmetryReduction};
-use super::{Moments, Problem, State};
+use super::{Model, Moments, Problem, State};
 use crate::compute::{Pooled, Resolved, engine_of, steps_between};
 use crate::distributed::{Alone, Team, Transport, machines, no_reference};
 use crate::error::{Error, Result};
@@ -54,6 +54,9 @@ pub struct Checkpoint {
     /// The last look at the residual; without one the residual of the next look is infinite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looked: Option<Looked>,
+    /// Fluxes through the faces in the last step: the populations after it do not have them.
+    #[serde(default)]
+    pub faces: [FaceFlux; 4],
 }
 
 /// A time-dependent solution under way.
@@ -84,6 +87,8 @@ pub struct Simulation {
     config: SimulationConfig,
     step: u64,
     change: Change,
+    /// Fluxes of the step before the checkpoint that the run goes on from, until it takes a step.
+    faces: Option<[FaceFlux; 4]>,
 }
 
 impl std::fmt::Debug for Simulation {
@@ -120,6 +125,7 @@ impl Simulation {
             config,
             step: 0,
             change: Change::default(),
+            faces: None,
         })
     }
 
@@ -136,36 +142,60 @@ impl Simulation {
     /// # Errors
     /// As [`Simulation::resume`] and [`Simulation::over`].
     pub fn resume_over(checkpoint: Checkpoint, transport: Arc<dyn Transport>) -> Result<Self> {
+        let populations = &checkpoint.populations;
+        let expected = checkpoint.config.populations();
+        if populations.len() != expected {
+            return Err(other_problem(populations.len(), expected));
+        }
+        Self::resume_rows(checkpoint.clone_head(), transport, |node, row| {
+            row.copy_from_slice(&populations[node * row.len()..][..row.len()]);
+            Ok(())
+        })
+    }
+
+    /// Continues a run from a checkpoint whose populations are read node by node, so that memory holds no copy of them.
+    ///
+    /// `head` is a checkpoint without populations. `read` fills a row with those of all cells of a node, in any order of the nodes and more than once.
+    ///
+    /// # Errors
+    /// As [`Simulation::resume_over`]; those of `read`.
+    pub fn resume_rows(
+        head: Checkpoint,
+        transport: Arc<dyn Transport>,
+        mut read: impl FnMut(usize, &mut [f64]) -> Result<()> + Send,
+    ) -> Result<Self> {
         let Checkpoint {
             mut config,
             step,
-            populations,
             extra,
             looked,
-        } = checkpoint;
-        let expected = config.populations();
-        if populations.len() != expected {
-            return Err(Error::invalid(
-                "checkpoint",
-                format!("{} populations of another problem", populations.len()),
-                format!("{expected} populations"),
-            ));
-        }
-        check_populations(&populations)?;
+            faces,
+            ..
+        } = head;
+        let gas = config.problem.gas.model;
+        let mut rows = |node: usize, row: &mut [f64]| {
+            read(node, row)?;
+            check_populations(row, gas)
+        };
         // Populations that someone else made may be anything.
-        let reduction = SymmetryReduction::of(&config.problem);
-        config.symmetry_reduction &=
-            reduction.is_none_or(|(reduction, _)| reduction.suits(&populations));
-        let change = Change::resume(looked, step, config.problem.space.cells())?;
+        if let Some((reduction, _)) = SymmetryReduction::of(&config.problem) {
+            config.symmetry_reduction &= reduction.suits(&mut rows)?;
+        }
+        let problem = &config.problem;
+        let size = [problem.velocity.nodes(), problem.space.cells()];
+        let change = Change::resume(looked, step, size[1])?;
         let mut simulation = Self::over(config, transport)?;
         simulation.change = change;
         let saved = Saved {
             step,
-            populations,
+            populations: Vec::new(),
             extra,
         };
-        simulation.engine.run(|engine| engine.restore(&saved))?;
+        simulation
+            .engine
+            .run(|engine| engine.restore_rows(saved, size, &mut rows))?;
         simulation.step = step;
+        simulation.faces = Some(faces);
         Ok(simulation)
     }
 
@@ -185,6 +215,7 @@ impl Simulation {
             config,
             step,
             looked,
+            faces,
             ..
         } = head;
         let (cells, nodes) = (
@@ -204,7 +235,7 @@ impl Simulation {
                 format!("{nodes} populations of each cell at step {step}"),
             ));
         }
-        check_populations(&part.populations)?;
+        check_populations(&part.populations, simulation.config.problem.gas.model)?;
         let saved = Saved {
             step,
             populations: part.populations,
@@ -214,6 +245,7 @@ impl Simulation {
             .engine
             .run(|engine| engine.restore_wanted(&saved))?;
         simulation.step = step;
+        simulation.faces = Some(faces);
         Ok(simulation)
     }
 
@@ -224,6 +256,9 @@ impl Simulation {
     pub fn advance(&mut self, steps: u64) -> Result<()> {
         self.engine.run(|engine| engine.advance(steps))?;
         self.step += steps;
+        if steps > 0 {
+            self.faces = None;
+        }
         Ok(())
     }
 
@@ -300,7 +335,10 @@ impl Simulation {
     /// # Errors
     /// A fault of the device.
     pub fn face_fluxes(&mut self) -> Result<[FaceFlux; 4]> {
-        self.engine.run(|engine| engine.fluxes())
+        match self.faces {
+            Some(faces) => Ok(faces),
+            None => self.engine.run(|engine| engine.fluxes()),
+        }
     }
 
     /// Populations of all nodes and cells, quadrature weights included, `[jx][jy][m][iy][ix]`.
@@ -320,19 +358,57 @@ impl Simulation {
         Ok(Checkpoint {
             populations: saved.populations,
             extra: saved.extra,
-            ..self.checkpoint_head()
+            ..self.checkpoint_head()?
         })
     }
 
-    /// The checkpoint without populations, the same on all ranks.
-    pub fn checkpoint_head(&self) -> Checkpoint {
-        Checkpoint {
+    /// The checkpoint without populations and further state, the same on all ranks, which all call it.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn checkpoint_head(&mut self) -> Result<Checkpoint> {
+        Ok(Checkpoint {
             config: self.config.clone(),
             step: self.step,
             populations: Vec::new(),
             extra: Vec::new(),
             looked: self.change.looked().cloned(),
-        }
+            faces: self.face_fluxes()?,
+        })
+    }
+
+    /// The checkpoint without populations: [`visit_populations`](Self::visit_populations) has these.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn checkpoint_without_populations(&mut self) -> Result<Checkpoint> {
+        let extra = self.engine.run(|engine| engine.extra())?;
+        Ok(Checkpoint {
+            extra,
+            ..self.checkpoint_head()?
+        })
+    }
+
+    /// Hands the populations to `take`, node by node, as [`state`](Self::state) has them. Memory holds those of one node at a time where the populations lie on the host.
+    ///
+    /// # Errors
+    /// A fault of the device; those of `take`.
+    pub fn visit_populations(
+        &mut self,
+        mut take: impl FnMut(&[f64]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let problem = &self.config.problem;
+        let (nodes, cells) = (problem.velocity.nodes(), problem.space.cells());
+        self.engine.run(|engine| {
+            engine.show(&mut |rows| {
+                let mut row = vec![0.0; cells];
+                for node in 0..nodes {
+                    rows(node, &mut row)?;
+                    take(&row)?;
+                }
+                Ok(())
+            })
+        })
     }
 
     /// The piece of the checkpoint that this rank has: the state of its own cells. No rank holds more than that.
@@ -367,19 +443,38 @@ impl Simulation {
     #[doc(hidden)]
     pub fn time_steps(&mut self, steps: u32) -> Result<std::time::Duration> {
         let time = self.engine.run(|engine| engine.time_steps(steps))?;
+        self.faces = None;
         self.step += u64::from(steps);
         Ok(time)
     }
 }
 
+impl Checkpoint {
+    /// The same without populations.
+    fn clone_head(&self) -> Self {
+        Self {
+            config: self.config.clone(),
+            step: self.step,
+            populations: Vec::new(),
+            extra: self.extra.clone(),
+            looked: self.looked.clone(),
+            faces: self.faces,
+        }
+    }
+}
+
 /// Refuses populations that are none.
-fn check_populations(populations: &[f64]) -> Result<()> {
+fn check_populations(populations: &[f64], gas: Model) -> Result<()> {
     if let Some(bad) = populations.iter().find(|f| !f.is_finite()) {
         return Err(Error::invalid(
             "checkpoint",
             format!("population {bad}"),
             "finite populations",
         ));
+    }
+    // The equilibrium of Shakhov's model has no bound from below.
+    if gas == Model::Shakhov {
+        return Ok(());
     }
     // Roundoff of the arithmetic is the most that the scheme, which is positive, can leave below zero.
     if let Some(bad) = populations.iter().find(|&&f| f < -1e-6) {

@@ -11,7 +11,7 @@ use crate::bgk::steady::Closure;
 use crate::bgk::{Gas, Model, Scheme, Species, Units};
 use crate::cli::options::Common;
 use crate::cli::text::kept_as_text;
-use crate::cli::values::{count, exponent, finite, named, positive};
+use crate::cli::values::{at_least_one, count, exponent, finite, named, positive};
 use crate::collision::Scattering;
 use crate::error::{Error, Result};
 
@@ -278,9 +278,11 @@ pub(in crate::cli) struct TimeOptions {
     pub(in crate::cli) until_residual: Option<f64>,
     /// Write checkpoint.rarefy every N steps, or iterations with --steady, and at the end
     #[arg(long, value_name = "N", value_parser = count)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub(in crate::cli) checkpoint_every: Option<u64>,
     /// Write the fields every N steps and at the end, as series/fields-STEP.vti with fields.pvd for ParaView
     #[arg(long, value_name = "N", value_parser = count)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub(in crate::cli) save_every: Option<u64>,
     /// Write the distribution of these cells too, counted from 0, as 10,20 of a shock or 3x5,3x6 of a cavity: series/f-STEP.npy, at the end alone without --save-every
     #[arg(long, value_name = "CELLS")]

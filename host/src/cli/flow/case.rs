@@ -1,6 +1,5 @@
 //! A flow as the command sees it: options, solvers, results.
 
-use std::ops::Range;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -12,7 +11,8 @@ use super::collisions::CollisionArgs;
 use super::course::Course;
 use crate::bgk::boltzmann::ShockStart;
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{CheckpointPart, Looked, Moments, Space, Units, VelocitySpace};
+use crate::bgk::{CheckpointPart, FaceFlux, Looked, Moments, Space, Units, VelocitySpace};
+use crate::cli::checkpoint::{Arrays, Stored};
 use crate::cli::checkpoint_parts::Parts;
 use crate::cli::options::Common;
 use crate::cli::report::{Output, Report};
@@ -45,35 +45,30 @@ pub(in crate::cli) trait Run: Sized {
         None
     }
     /// State for a continuation to the same bits.
-    fn save(&mut self) -> Result<Saved>;
+    fn save(&mut self) -> Result<Snapshot<'_>>;
 }
 
-/// The part of a run in a checkpoint.
+/// The state of a run for a checkpoint, and on several ranks that of this rank's cells, with whether mirror images are kept once.
+pub(in crate::cli) struct Snapshot<'a> {
+    pub(in crate::cli) arrays: Arrays<'a>,
+    pub(in crate::cli) part: Option<(CheckpointPart, bool)>,
+}
+
+/// The part of a run in a checkpoint that it goes on from.
 pub(in crate::cli) struct Saved {
     pub(in crate::cli) step: u64,
     pub(in crate::cli) state: SavedState,
     pub(in crate::cli) looked: Option<Looked>,
+    /// Fluxes through the faces in the last step.
+    pub(in crate::cli) faces: [FaceFlux; 4],
 }
 
 /// The state of the cells.
 pub(in crate::cli) enum SavedState {
-    /// All of it: populations, and further state of the backend.
-    Whole(Vec<f64>, Vec<f64>),
-    /// That of this rank, to be saved, and whether mirror images are kept once.
-    Part(CheckpointPart, bool),
-    /// That in the files of several ranks, to be read.
+    /// In the checkpoint itself: populations, and further state of the backend.
+    Whole(Stored<()>),
+    /// In the files of several ranks.
     Parts(Parts),
-}
-
-impl SavedState {
-    /// The pieces that hold some cells; none of a whole.
-    pub(in crate::cli) fn read(self, wanted: &[Range<usize>]) -> Result<Vec<CheckpointPart>> {
-        match self {
-            Self::Whole(..) => Ok(Vec::new()),
-            Self::Part(part, _) => Ok(vec![part]),
-            Self::Parts(parts) => parts.read(wanted),
-        }
-    }
 }
 
 /// A steady problem as a command prepares it.

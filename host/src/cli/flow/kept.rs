@@ -1,21 +1,20 @@
 //! Runs that a checkpoint keeps, and that go on from it.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::TimeOptions;
-use super::case::{Flow, Run, Saved, SavedState};
+use super::case::{Flow, Run, Saved, SavedState, Snapshot};
 use super::course::History;
-use crate::bgk::{Checkpoint, CheckpointPart, Looked, Simulation, SimulationConfig};
-use crate::cli::checkpoint::{Content, LIST};
+use crate::bgk::{Checkpoint, FaceFlux, Looked, Simulation, SimulationConfig};
+use crate::cli::checkpoint::{Content, LIST, Stored};
 use crate::cli::checkpoint_parts::{self, Listed, Parts};
 use crate::cli::failure::Failure;
 use crate::cli::operator::Taken;
 use crate::cli::report::Report;
-use crate::cli::{output, ranks, resume};
+use crate::cli::{ranks, resume};
 use crate::error::{Error, Result};
 
 /// Contents of a subcommand's checkpoint besides the populations.
@@ -59,18 +58,28 @@ pub(in crate::cli) fn resume_simulation(
         populations: Vec::new(),
         extra: Vec::new(),
         looked: saved.looked,
+        faces: saved.faces,
     };
     let transport = ranks::transport();
     match saved.state {
-        SavedState::Whole(populations, extra) => {
-            (checkpoint.populations, checkpoint.extra) = (populations, extra);
-            Simulation::resume_over(checkpoint, transport)
-        }
-        pieces => {
-            if let SavedState::Parts(parts) = &pieces {
-                checkpoint.config.symmetry_reduction &= parts.reduced;
+        SavedState::Whole(mut stored) => {
+            let expected = checkpoint.config.populations();
+            let found = stored.length("populations").unwrap_or(0);
+            if found != expected {
+                return Err(Error::invalid(
+                    "checkpoint",
+                    format!("{found} populations of another problem"),
+                    format!("{expected} populations"),
+                ));
             }
-            Simulation::resume_parts(checkpoint, transport, |wanted| pieces.read(wanted))
+            checkpoint.extra = stored.get("extra")?;
+            Simulation::resume_rows(checkpoint, transport, move |node, row| {
+                stored.read("populations", node * row.len(), row)
+            })
+        }
+        SavedState::Parts(parts) => {
+            checkpoint.config.symmetry_reduction &= parts.reduced;
+            Simulation::resume_parts(checkpoint, transport, |wanted| parts.read(wanted))
         }
     }
 }
@@ -112,31 +121,38 @@ fn restored<F: Flow>(
     given: &ArgMatches,
 ) -> Result<(F, Start<F::Run>, bool)> {
     let (parameters, mut content) = reopened(path, wanted, options, given)?;
-    let state = match content.state.parts.take() {
+    let history = content.stored.find("history")?.unwrap_or_default();
+    let looked = content.stored.find("looked")?.unwrap_or_default();
+    // The collision integral has them at any time.
+    let faces = content.stored.find("faces")?.unwrap_or_default();
+    let faces: Vec<FaceFlux> = (faces.as_chunks().0.iter().copied())
+        .map(FaceFlux::from_numbers)
+        .collect();
+    let (machine, version) = (
+        content.stored.state.machine.clone(),
+        content.stored.version.clone(),
+    );
+    let (mut kept, stored) = content.stored.with(());
+    let state = match kept.parts.take() {
         Some(PartList { files, reduced }) => SavedState::Parts(Parts {
             checkpoint: path.to_path_buf(),
             command: F::COMMAND,
             listed: files,
             reduced,
         }),
-        None => SavedState::Whole(
-            content.take(path, "populations")?,
-            content.arrays.remove("extra").unwrap_or_default(),
-        ),
+        None => SavedState::Whole(stored),
     };
-    // Checkpoints of versions before this one hold neither.
-    let history = content.arrays.remove("history").unwrap_or_default();
-    let looked = content.arrays.remove("looked").unwrap_or_default();
     let simulation = parameters.resume(Saved {
-        step: content.state.step,
+        step: kept.step,
         state,
         looked: looked_from(&looked),
+        faces: faces.try_into().unwrap_or_default(),
     })?;
     let history = history
         .chunks_exact(3)
         .map(|row| (row[0] as u64, row[1], row[2]))
         .collect();
-    let warning = content.elsewhere(&simulation.machine());
+    let warning = resume::elsewhere(&version, &machine, &simulation.machine());
     let end = parameters.time_options();
     let step = simulation.step();
     if let Some(steps) = end.steps
@@ -176,8 +192,8 @@ pub(in crate::cli) fn reopened<F: Flow>(
     options: &TimeOptions,
     given: &ArgMatches,
 ) -> Result<(F, Reopened<F>)> {
-    let content = Content::<Kept<F>>::read(path, F::COMMAND)?;
-    let mut parameters = content.state.parameters.clone();
+    let stored = Stored::<Kept<F>>::open(path, F::COMMAND)?;
+    let mut parameters = stored.state.parameters.clone();
     let until_residual = parameters.time_options().until_residual;
     resume::refuse_contradictions(&parameters, wanted, &FREE, given)?;
     parameters.time_options_mut().renew(options);
@@ -185,18 +201,10 @@ pub(in crate::cli) fn reopened<F: Flow>(
     let common = &mut parameters.shared_mut().common;
     common.devices = devices.or(common.devices);
     common.threads = wanted.common().threads;
-    parameters.collisions_mut().taken = content.state.method.clone();
-    let Content {
-        version,
-        state,
-        arrays,
-        ..
-    } = content;
+    parameters.collisions_mut().taken = stored.state.method.clone();
     let reopened = Reopened {
         until_residual,
-        version,
-        state,
-        arrays,
+        stored,
     };
     Ok((parameters, reopened))
 }
@@ -205,28 +213,24 @@ pub(in crate::cli) fn reopened<F: Flow>(
 pub(in crate::cli) struct Reopened<F> {
     /// The residual to which the run was to go.
     pub(in crate::cli) until_residual: Option<f64>,
-    version: String,
-    state: Kept<F>,
-    arrays: BTreeMap<String, Vec<f64>>,
+    stored: Stored<Kept<F>>,
 }
 
 impl<F> Reopened<F> {
     /// Takes an array out; an error if the checkpoint has none of this name.
-    pub(in crate::cli) fn take(&mut self, path: &Path, name: &str) -> Result<Vec<f64>> {
-        self.arrays
-            .remove(name)
-            .ok_or_else(|| Error::file(path, format!("the checkpoint holds no array '{name}'")))
+    pub(in crate::cli) fn take(&mut self, name: &str) -> Result<Vec<f64>> {
+        self.stored.get(name)
     }
 
     /// A warning if the checkpoint was written by another program or on another machine.
     pub(in crate::cli) fn elsewhere(&self, here: &str) -> Option<String> {
-        resume::elsewhere(&self.version, &self.state.machine, here)
+        resume::elsewhere(&self.stored.version, &self.stored.state.machine, here)
     }
 }
 
 /// The parameters of the run that a checkpoint is of.
 pub(in crate::cli) fn parameters_of<F: Flow>(path: &Path) -> Result<F> {
-    Ok(Content::<Kept<F>>::read(path, F::COMMAND)?.state.parameters)
+    Ok(Stored::<Kept<F>>::open(path, F::COMMAND)?.state.parameters)
 }
 
 /// Flags that a resumed run may give anew.
@@ -239,19 +243,16 @@ const FREE: [&str; 6] = [
     "devices",
 ];
 
-/// Arrays of a checkpoint, and on several ranks the state of this rank's cells, with whether mirror images are kept once.
-type Contents = (BTreeMap<String, Vec<f64>>, Option<(CheckpointPart, bool)>);
-
 /// Writes a checkpoint of a run. Each of several ranks writes a part; the checkpoint, which lists them, is renamed last.
-pub(super) fn save<F: Flow>(
+pub(super) fn save<'a, F: Flow>(
     report: &mut Report,
     parameters: &F,
     machine: String,
     step: u64,
-    contents: impl FnOnce() -> Result<Contents>,
+    snapshot: impl FnOnce() -> Result<Snapshot<'a>>,
 ) -> Result<Option<PathBuf>> {
-    report.checkpoint_of_ranks(|path| {
-        let (arrays, part) = contents()?;
+    report.checkpoint(|path| {
+        let Snapshot { arrays, part } = snapshot()?;
         let mut kept = Kept {
             parameters: parameters.clone(),
             machine,
@@ -260,18 +261,13 @@ pub(super) fn save<F: Flow>(
             parts: None,
         };
         let Some((part, reduced)) = part else {
-            return Ok((Content::new(F::COMMAND, kept, arrays).encode(), Vec::new()));
+            return Ok(Content::new(F::COMMAND, kept, arrays));
         };
         let rank = ranks::transport().rank();
-        let (listed, bytes) = checkpoint_parts::encode(F::COMMAND, rank, part);
-        let written = output::write_whole(&listed.beside(path), &bytes);
-        let files = ranks::together(written.map(|()| listed), path)?;
-        kept.parts = Some(PartList {
-            files: files.clone(),
-            reduced,
-        });
-        let list = Content::new(F::COMMAND, kept, arrays).encode_as(LIST);
-        Ok((list, files))
+        let written = checkpoint_parts::write(path, F::COMMAND, rank, part);
+        let files = ranks::together(written, path)?;
+        kept.parts = Some(PartList { files, reduced });
+        Ok(Content::new(F::COMMAND, kept, arrays).of_kind(LIST))
     })
 }
 

@@ -44,7 +44,7 @@ impl Series {
             Some(cells) => cells.places(&run.space())?,
             None => Vec::new(),
         };
-        report.make_folder(&folder)?;
+        report.make_series(&folder)?;
         // The files of a run that goes on are its own; others may have stayed from another run.
         let steps = match run.step() {
             0 => BTreeSet::new(),
@@ -126,22 +126,23 @@ fn fields_of(step: u64) -> String {
     format!("fields-{step:08}.vti")
 }
 
-/// The steps up to `now` whose fields a folder has. Its fields and distributions are listed as results.
+/// The steps up to `now` whose fields the run has written before. Its fields and distributions are listed as results.
 fn earlier(folder: &Path, now: u64, report: &mut Report) -> BTreeSet<u64> {
     let mut steps = BTreeSet::new();
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<_> = files.map(|file| file.file_name()).collect();
-    names.sort();
-    for name in names.iter().filter_map(|name| name.to_str()) {
+    let names = report
+        .written()
+        .filter_map(|name| name.strip_prefix(SERIES)?.strip_prefix('/'));
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    for name in names {
         let step = |start: &str, end: &str| -> Option<u64> {
             let digits = name.strip_prefix(start)?.strip_suffix(end)?;
-            digits.parse().ok()
+            digits.parse().ok().filter(|step| *step <= now)
         };
         let fields = step("fields-", ".vti");
         if fields.or_else(|| step("f-", ".npy")).is_some() {
-            report.lists(&folder.join(name));
+            report.lists(&folder.join(&name));
         }
-        steps.extend(fields.filter(|step| *step <= now));
+        steps.extend(fields);
     }
     steps
 }

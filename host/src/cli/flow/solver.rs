@@ -1,9 +1,10 @@
 //! The solver for a flow in time: a model, or the collision integral.
 
 use super::time_loop::patience;
-use super::{Run, Saved, SavedState};
+use super::{Run, Saved, SavedState, Snapshot, looked_as_array};
 use crate::bgk::boltzmann::{self, FlowConfig, Stepping};
 use crate::bgk::{Moments, Simulation, Space, VelocitySpace};
+use crate::cli::checkpoint::Arrays;
 use crate::cli::ranks;
 use crate::error::Result;
 
@@ -36,12 +37,12 @@ impl<S> Solver<S> {
         };
         let transport = ranks::transport();
         let flow = match saved.state {
-            SavedState::Whole(distributions, _) => {
-                checkpoint.distributions = distributions;
+            SavedState::Whole(mut stored) => {
+                checkpoint.distributions = stored.get("populations")?;
                 boltzmann::Flow::resume_over(checkpoint, transport)
             }
-            pieces => {
-                boltzmann::Flow::resume_parts(checkpoint, transport, |wanted| pieces.read(wanted))
+            SavedState::Parts(parts) => {
+                boltzmann::Flow::resume_parts(checkpoint, transport, |wanted| parts.read(wanted))
             }
         };
         Ok(Self::Boltzmann(Box::new(flow?), start))
@@ -122,21 +123,21 @@ impl<S> Run for Solver<S> {
             }
         }
     }
-    fn save(&mut self) -> Result<Saved> {
+    fn save(&mut self) -> Result<Snapshot<'_>> {
         match self {
             Self::Model(simulation) => Run::save(&mut **simulation),
             Self::Boltzmann(flow, _) => {
-                let head = flow.checkpoint_head();
-                let state = if ranks::are_several() {
-                    SavedState::Part(flow.checkpoint_part()?, false)
+                let mut arrays = Arrays::new();
+                if let Some(looked) = flow.checkpoint_head().looked {
+                    arrays.insert("looked".into(), looked_as_array(&looked).into());
+                }
+                let part = if ranks::are_several() {
+                    Some((flow.checkpoint_part()?, false))
                 } else {
-                    SavedState::Whole(flow.state()?, Vec::new())
+                    arrays.insert("populations".into(), flow.state()?.into());
+                    None
                 };
-                Ok(Saved {
-                    step: head.step,
-                    state,
-                    looked: head.looked,
-                })
+                Ok(Snapshot { arrays, part })
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The iteration to the steady state of a flow, with checkpoints.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ArgMatches;
@@ -9,11 +8,12 @@ use serde_json::json;
 
 use super::RESIDUAL;
 use super::arguments::TimeOptions;
-use super::case::Flow;
+use super::case::{Flow, Snapshot};
 use super::course::Course;
 use super::kept::{self, Reopened};
 use crate::bgk::boltzmann::Collisions;
 use crate::bgk::steady::{Checkpoint, Solution, Status, SteadyConfig, SteadyProblem, SteadySolver};
+use crate::cli::checkpoint::Arrays;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::progress::Progress;
@@ -50,15 +50,12 @@ pub(super) fn config<F: Flow>(flow: &F) -> SteadyConfig {
     }
 }
 
-/// A checkpoint that a run goes on from, and its file.
-type Origin<'a, F> = (&'a Path, Reopened<F>);
-
 /// The arguments of a run in full, and the checkpoint that it goes on from if the flags name one.
-pub(super) fn reopened<'a, F: Flow>(
+pub(super) fn reopened<F: Flow>(
     wanted: F,
-    options: &'a TimeOptions,
+    options: &TimeOptions,
     given: &ArgMatches,
-) -> Result<(F, Option<Origin<'a, F>>)> {
+) -> Result<(F, Option<Reopened<F>>)> {
     let Some(path) = &options.resume else {
         return Ok((wanted, None));
     };
@@ -66,13 +63,13 @@ pub(super) fn reopened<'a, F: Flow>(
     // More iterations do not mean another residual.
     let goal = &mut flow.time_options_mut().until_residual;
     *goal = goal.or(content.until_residual);
-    Ok((flow, Some((path.as_path(), content))))
+    Ok((flow, Some(content)))
 }
 
 /// A steady run: its parameters, and the checkpoint that it goes on from.
 pub(super) struct SteadyRun<'a, F: Flow> {
     pub(super) parameters: &'a F,
-    pub(super) from: Option<Origin<'a, F>>,
+    pub(super) from: Option<Reopened<F>>,
     pub(super) quiet: bool,
 }
 
@@ -84,18 +81,18 @@ impl<F: Flow> SteadyRun<'_, F> {
         config: &SteadyConfig,
         report: &mut Report,
     ) -> Result<SteadySolver> {
-        let Some((path, mut content)) = self.from.take() else {
+        let Some(mut content) = self.from.take() else {
             return SteadySolver::new(case, config);
         };
         let solver = SteadySolver::resume(Checkpoint {
             problem: case,
             config: *config,
-            unknowns: content.take(path, "unknowns")?,
-            residuals: content.take(path, "residuals")?,
-            values: content.take(path, "values")?,
-            mixed: content.take(path, "mixed")?,
-            spreads: content.take(path, "spreads")?,
-            correction: content.take(path, "correction")?,
+            unknowns: content.take("unknowns")?,
+            residuals: content.take("residuals")?,
+            values: content.take("values")?,
+            mixed: content.take("mixed")?,
+            spreads: content.take("spreads")?,
+            correction: content.take("correction")?,
         })?;
         if let Some(warning) = content.elsewhere(&solver.device()) {
             report.warn(warning);
@@ -107,15 +104,15 @@ impl<F: Flow> SteadyRun<'_, F> {
         let (machine, step) = (solver.device(), solver.residuals().len() as u64);
         kept::save(report, self.parameters, machine, step, || {
             let saved = solver.checkpoint();
-            let arrays = BTreeMap::from([
-                ("unknowns".to_owned(), saved.unknowns),
-                ("residuals".to_owned(), saved.residuals),
-                ("values".to_owned(), saved.values),
-                ("mixed".to_owned(), saved.mixed),
-                ("spreads".to_owned(), saved.spreads),
-                ("correction".to_owned(), saved.correction),
+            let arrays = Arrays::from([
+                ("unknowns".to_owned(), saved.unknowns.into()),
+                ("residuals".to_owned(), saved.residuals.into()),
+                ("values".to_owned(), saved.values.into()),
+                ("mixed".to_owned(), saved.mixed.into()),
+                ("spreads".to_owned(), saved.spreads.into()),
+                ("correction".to_owned(), saved.correction.into()),
             ]);
-            Ok((arrays, None))
+            Ok(Snapshot { arrays, part: None })
         })
     }
 

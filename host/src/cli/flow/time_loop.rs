@@ -1,18 +1,19 @@
 //! The loop over the steps of a run in time: progress, checkpoints, the end.
 
-use std::collections::BTreeMap;
-use std::mem::take;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::Serialize;
 
 use super::arguments::TimeOptions;
-use super::case::{Flow, Run, Saved, SavedState};
+use super::case::{Flow, Run, Snapshot};
 use super::course::{Course, History};
 use super::kept::{self, looked_as_array};
 use super::series::Series;
-use crate::bgk::{Boundaries, Boundary, Moments, Simulation, Space, State, VelocitySpace};
+use crate::bgk::{
+    Boundaries, Boundary, FaceFlux, Moments, Simulation, Space, State, VelocitySpace,
+};
+use crate::cli::checkpoint::{Array, Arrays, Take};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::progress::Progress;
@@ -74,24 +75,30 @@ impl Run for Simulation {
         let frequency = problem.gas.frequency;
         patience(&problem.space, &problem.boundaries, frequency, config.dt)
     }
-    fn save(&mut self) -> Result<Saved> {
-        let (state, head) = if ranks::are_several() {
-            let part = self.checkpoint_part()?;
-            let head = self.checkpoint_head();
-            (SavedState::Part(part, head.config.symmetry_reduction), head)
-        } else {
-            let mut whole = self.checkpoint()?;
-            let populations = take(&mut whole.populations);
-            (
-                SavedState::Whole(populations, take(&mut whole.extra)),
-                whole,
-            )
+    fn save(&mut self) -> Result<Snapshot<'_>> {
+        let several = ranks::are_several();
+        let part = several.then(|| self.checkpoint_part()).transpose()?;
+        let head = match several {
+            true => self.checkpoint_head()?,
+            false => self.checkpoint_without_populations()?,
         };
-        Ok(Saved {
-            step: head.step,
-            state,
-            looked: head.looked,
-        })
+        let faces = head
+            .faces
+            .iter()
+            .flat_map(FaceFlux::numbers)
+            .collect::<Vec<f64>>();
+        let mut arrays = Arrays::from([("faces".to_owned(), faces.into())]);
+        if let Some(looked) = &head.looked {
+            arrays.insert("looked".into(), looked_as_array(looked).into());
+        }
+        let part = part.map(|part| (part, head.config.symmetry_reduction));
+        if !several {
+            arrays.insert("extra".into(), head.extra.into());
+            let count = self.config().populations();
+            let pieces = Box::new(|take: &mut Take<'_>| self.visit_populations(take));
+            arrays.insert("populations".into(), Array::Pieces(count, pieces));
+        }
+        Ok(Snapshot { arrays, part })
     }
 }
 
@@ -212,23 +219,12 @@ impl<F: Flow> TimeLoop<'_, F> {
             ..
         } = self;
         kept::save(report, *parameters, machine, step, || {
-            let saved = simulation.save()?;
+            let mut saved = simulation.save()?;
             let rows = history.iter();
             let rows = rows.flat_map(|&(step, time, residual)| [step as f64, time, residual]);
-            let mut arrays = BTreeMap::from([("history".to_owned(), rows.collect())]);
-            if let Some(looked) = &saved.looked {
-                arrays.insert("looked".into(), looked_as_array(looked));
-            }
-            let part = match saved.state {
-                SavedState::Whole(populations, extra) => {
-                    arrays.insert("populations".into(), populations);
-                    arrays.insert("extra".into(), extra);
-                    None
-                }
-                SavedState::Part(part, reduced) => Some((part, reduced)),
-                SavedState::Parts(_) => None,
-            };
-            Ok((arrays, part))
+            let rows: Vec<f64> = rows.collect();
+            saved.arrays.insert("history".into(), rows.into());
+            Ok(saved)
         })
     }
 

@@ -11,7 +11,9 @@ use crate::cli::failure::Failure;
 use crate::cli::options::{Common, without_effect};
 use crate::cli::summary::Summary;
 use crate::cli::text::{name_of, short, text_or_file};
-use crate::cli::values::{count, exponent, finite, molecules, named, positive, whole};
+use crate::cli::values::{
+    at_least_one, count, exponent, finite, molecules, named, positive, whole,
+};
 use crate::cli::{npy, resume};
 use crate::collision::Scattering;
 use crate::error::{Error, Result};
@@ -68,6 +70,7 @@ pub(in crate::cli) struct IsotropicArgs {
     pub(super) until: Option<f64>,
     /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else a power of two, with 500 to 1000 rows]
     #[arg(long, value_name = "N", value_parser = count)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub(super) every: Option<u64>,
     /// How coefficients are kept and summed; all agree to roundoff
     #[arg(long, default_value = "pairs", value_parser = named::<Storage>(&["full", "compact", "pairs"]))]
@@ -86,6 +89,7 @@ pub(in crate::cli) struct IsotropicArgs {
     pub(super) spectrum: Option<u64>,
     /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "rates_only")]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub(super) checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
     #[arg(long, value_name = "FILE", conflicts_with = "rates_only")]

@@ -1,12 +1,11 @@
 //! How an isotropic relaxation goes into a checkpoint and back.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::parameters::IsotropicArgs;
-use crate::cli::checkpoint::Content;
+use crate::cli::checkpoint::{Arrays, Content, Stored};
 use crate::error::{Error, Result};
 use crate::isotropic::{Checkpoint, Moments, Record, Relaxation, RelaxationConfig};
 
@@ -74,7 +73,7 @@ fn record_of(row: &[f64]) -> Record {
 
 /// Header of the checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
-struct Header {
+pub(super) struct Header {
     parameters: IsotropicArgs,
     config: RelaxationConfig,
     machine: String,
@@ -86,13 +85,13 @@ struct Header {
     warnings: Vec<String>,
 }
 
-/// The bytes of a checkpoint file.
-pub(super) fn encode(
+/// The content of a checkpoint file.
+pub(super) fn checkpoint(
     parameters: &IsotropicArgs,
     run: &mut Relaxation,
     snapshots: &[Snapshot],
     warnings: &[String],
-) -> Result<Vec<u8>> {
+) -> Result<Content<'static, Header>> {
     let Checkpoint {
         config,
         time_step,
@@ -111,16 +110,27 @@ pub(super) fn encode(
         snapshots: snapshots.len(),
         warnings: warnings.to_vec(),
     };
-    let arrays = BTreeMap::from([
-        ("f".into(), states.concat()),
-        ("history".into(), history),
-        ("times".into(), snapshots.iter().map(|s| s.time).collect()),
+    let arrays = Arrays::from([
+        ("f".into(), states.concat().into()),
+        ("history".into(), history.into()),
+        (
+            "times".into(),
+            snapshots
+                .iter()
+                .map(|s| s.time)
+                .collect::<Vec<f64>>()
+                .into(),
+        ),
         (
             "snapshots".into(),
-            snapshots.iter().flat_map(|s| s.f.iter().copied()).collect(),
+            snapshots
+                .iter()
+                .flat_map(|s| s.f.iter().copied())
+                .collect::<Vec<f64>>()
+                .into(),
         ),
     ]);
-    Ok(Content::new("isotropic", header, arrays).encode())
+    Ok(Content::new("isotropic", header, arrays))
 }
 
 /// A checkpoint file, read and checked.
@@ -135,7 +145,7 @@ pub(in crate::cli) struct Saved {
 
 impl Saved {
     pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
-        let mut content = Content::<Header>::read(path, "isotropic")?;
+        let mut content = Stored::<Header>::open(path, "isotropic")?;
         // The header's grid has not been through EnergyGrid::new.
         let operator = content.state.parameters.operator()?;
         if operator != content.state.config.operator {
@@ -146,10 +156,10 @@ impl Saved {
         }
         let cells = operator.grid.cells();
         let (rows, shown) = (content.state.rows, content.state.snapshots);
-        let f = content.take(path, "f", cells)?;
-        let history = content.take(path, "history", rows.saturating_mul(COLUMNS))?;
-        let times = content.take(path, "times", shown)?;
-        let states = content.take(path, "snapshots", shown.saturating_mul(cells))?;
+        let f = content.take("f", cells)?;
+        let history = content.take("history", rows.saturating_mul(COLUMNS))?;
+        let times = content.take("times", shown)?;
+        let states = content.take("snapshots", shown.saturating_mul(cells))?;
         let header = content.state;
         if rows == 0 || shown == 0 || header.parameters.checkpoint_every == Some(0) {
             return Err(Error::file(
@@ -199,5 +209,7 @@ pub(in crate::cli) fn example() -> Vec<u8> {
     };
     let mut run = Relaxation::new(config, std::slice::from_ref(&f)).expect("a run");
     run.advance(2).expect("steps");
-    encode(&parameters, &mut run, &[Snapshot { time: 0.0, f }], &[]).expect("a checkpoint")
+    checkpoint(&parameters, &mut run, &[Snapshot { time: 0.0, f }], &[])
+        .expect("a checkpoint")
+        .encode()
 }

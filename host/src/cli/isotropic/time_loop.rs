@@ -140,8 +140,8 @@ struct TimeLoop<'a> {
 
 impl TimeLoop<'_> {
     fn save(&mut self, report: &mut Report) -> Result<Option<PathBuf>> {
-        report.checkpoint(|| {
-            state::encode(self.parameters, &mut self.run, &self.kept, &self.warnings)
+        report.checkpoint(|_| {
+            state::checkpoint(self.parameters, &mut self.run, &self.kept, &self.warnings)
         })
     }
 

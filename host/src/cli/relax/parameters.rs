@@ -12,7 +12,7 @@ use crate::cli::operator::{Choice, OperatorArgs, Taken};
 use crate::cli::options::Common;
 use crate::cli::resume;
 use crate::cli::text::kept_as_text;
-use crate::cli::values::{cells, count, named, positive};
+use crate::cli::values::{at_least_one, cells, count, named, positive};
 use crate::collision::{Integrator, RelaxationConfig, Scattering, Until, VelocityGrid};
 use crate::error::{Error, Result};
 
@@ -59,6 +59,7 @@ pub(in crate::cli) struct RelaxArgs {
     pub(super) until: Option<Stop>,
     /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub(super) checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
     #[arg(long, value_name = "FILE")]

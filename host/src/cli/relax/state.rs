@@ -1,12 +1,11 @@
 //! Data that a relaxation gathers besides the library's history, and the checkpoint of both.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{RelaxArgs, Stop};
-use crate::cli::checkpoint::Content;
+use crate::cli::checkpoint::{Arrays, Content, Stored};
 use crate::cli::distribution::cross_sections;
 use crate::cli::operator::Taken;
 use crate::collision::{
@@ -203,7 +202,7 @@ impl State {
 
 /// Header of the checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
-struct Header {
+pub(super) struct Header {
     parameters: RelaxArgs,
     config: RelaxationConfig,
     machine: String,
@@ -220,12 +219,12 @@ struct Header {
     warnings: Vec<String>,
 }
 
-/// The bytes of a checkpoint file.
-pub(super) fn encode(
+/// The content of a checkpoint file.
+pub(super) fn checkpoint(
     parameters: &RelaxArgs,
     state: &State,
     relaxation: &mut Relaxation,
-) -> Result<Vec<u8>> {
+) -> Result<Content<'static, Header>> {
     let Checkpoint {
         config,
         step,
@@ -256,14 +255,17 @@ pub(super) fn encode(
         row.extend(sample.sections.iter().flatten());
         row
     });
-    let arrays = BTreeMap::from([
-        ("f".into(), f),
-        ("f_initial".into(), state.initial.clone()),
-        ("history".into(), rows.collect()),
-        ("cross_sections".into(), samples.collect()),
-        ("residuals".into(), state.residuals.to_vec()),
+    let arrays = Arrays::from([
+        ("f".into(), f.into()),
+        ("f_initial".into(), state.initial.clone().into()),
+        ("history".into(), rows.collect::<Vec<f64>>().into()),
+        (
+            "cross_sections".into(),
+            samples.collect::<Vec<f64>>().into(),
+        ),
+        ("residuals".into(), state.residuals.to_vec().into()),
     ]);
-    Ok(Content::new("relax", header, arrays).encode())
+    Ok(Content::new("relax", header, arrays))
 }
 
 /// A checkpoint file, read and checked.
@@ -277,7 +279,7 @@ pub(in crate::cli) struct Saved {
 
 impl Saved {
     pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
-        let mut content = Content::<Header>::read(path, "relax")?;
+        let mut content = Stored::<Header>::open(path, "relax")?;
         // The header's grid has not been through VelocityGrid::new.
         let grid = content.state.parameters.config()?.operator.grid;
         let n = grid.n();
@@ -287,9 +289,9 @@ impl Saved {
                 "the checkpoint contradicts itself: two grids",
             ));
         }
-        let f = content.take(path, "f", grid.cells())?;
-        let initial = content.take(path, "f_initial", grid.cells())?;
-        let residuals = content.take(path, "residuals", 5)?;
+        let f = content.take("f", grid.cells())?;
+        let initial = content.take("f_initial", grid.cells())?;
+        let residuals = content.take("residuals", 5)?;
         let (rows, samples) = (content.state.rows, content.state.samples);
         let columns = content.state.columns;
         if ![without_mass_below_zero(), COLUMNS.len()].contains(&columns) {
@@ -298,8 +300,8 @@ impl Saved {
                 format!("the checkpoint's history has {columns} columns, which no version wrote"),
             ));
         }
-        let history = content.take(path, "history", rows.saturating_mul(columns))?;
-        let sections = content.take(path, "cross_sections", samples.saturating_mul(2 + 2 * n))?;
+        let history = content.take("history", rows.saturating_mul(columns))?;
+        let sections = content.take("cross_sections", samples.saturating_mul(2 + 2 * n))?;
         let header = content.state;
         Ok(Self {
             parameters: header.parameters,

@@ -121,11 +121,16 @@ impl Report {
         self.folder.as_deref()
     }
 
-    /// Makes a folder of results below that of the run.
-    pub(in crate::cli) fn make_folder(&mut self, path: &Path) -> Result<()> {
+    /// Makes the folder of the files that a run writes on its way.
+    pub(in crate::cli) fn make_series(&mut self, path: &Path) -> Result<()> {
         match self.mute {
             true => Ok(()),
-            false => self.files.folder(path),
+            false => self.files.series_folder(path),
         }
+    }
+
+    /// Names below the folder of the files that the run has written there.
+    pub(in crate::cli) fn written(&self) -> impl Iterator<Item = &str> {
+        self.files.manifest().keys().map(String::as_str)
     }
 }

@@ -3,40 +3,40 @@
 use std::path::{Path, PathBuf};
 
 use rarefy_simt::Error as MachineError;
+use serde::Serialize;
 
 use super::Report;
 use super::ending::from_the_last;
-use crate::cli::checkpoint;
-use crate::cli::checkpoint_parts::{self, Listed};
+use crate::cli::checkpoint::{self, Content};
+use crate::cli::checkpoint_parts;
 use crate::cli::{ranks, resume};
 use crate::error::{Error, Result};
 
 impl Report {
-    /// Writes a checkpoint now, and returns its path; none where there is no folder.
-    pub(in crate::cli) fn checkpoint(
+    /// Writes a checkpoint now, and returns its path; none where there is no folder. On several ranks `content` takes the path and writes this rank's file.
+    pub(in crate::cli) fn checkpoint<'a, H: Serialize>(
         &mut self,
-        content: impl FnOnce() -> Result<Vec<u8>>,
+        content: impl FnOnce(&Path) -> Result<Content<'a, H>>,
     ) -> Result<Option<PathBuf>> {
-        self.checkpoint_of_ranks(|_| Ok((content()?, Vec::new())))
-    }
-
-    /// The same on any number of ranks. `content` takes the path, writes this rank's file, and returns the bytes of the checkpoint with the files that they list.
-    pub(in crate::cli) fn checkpoint_of_ranks(
-        &mut self,
-        content: impl FnOnce(&Path) -> Result<(Vec<u8>, Vec<Listed>)>,
-    ) -> Result<Option<PathBuf>> {
-        let Some(folder) = &self.folder else {
+        let Some(folder) = self.folder.clone() else {
             return Ok(None);
         };
-        let path = folder.join(checkpoint::FILE);
-        let (bytes, parts) = content(&path)?;
+        let mut place = self.files.early_place(&folder);
+        if ranks::are_several() {
+            // Each may have a working folder of its own.
+            place = place.map(|place| place.canonicalize().unwrap_or(place));
+        }
+        let place = ranks::together(place, &folder)?.swap_remove(0);
+        let path = place.join(checkpoint::FILE);
+        let mut content = content(&path)?;
+        content.beside(self.files.manifest());
         let written = match self.mute {
             true => Ok(()),
-            false => self.files.write_now(&path, &bytes),
+            false => (self.files).write_checkpoint(&path, |to| content.write(to)),
         };
         ranks::together(written, &path)?;
         if !self.mute {
-            checkpoint_parts::remove_others(&path, &parts);
+            checkpoint_parts::remove_others(&place);
         }
         Ok(Some(path))
     }

@@ -18,13 +18,12 @@ impl Report {
             .extend(texts.map(|text| format!("{name}: {text}")));
     }
 
-    /// Claims the folder of a sweep, which `goes_on` or is new. Cases have the folders `names` below it.
+    /// Claims the folder of a sweep, which `goes_on` or is new. Returns where its cases have their folders.
     pub(in crate::cli) fn open_sweep(
         &mut self,
         goes_on: bool,
         needed: bool,
-        names: &[String],
-    ) -> std::result::Result<(), Failure> {
+    ) -> std::result::Result<Option<PathBuf>, Failure> {
         let command = self.command();
         match self.common.out.clone().filter(|_| goes_on) {
             Some(folder) => {
@@ -34,11 +33,11 @@ impl Report {
             None if needed => self.open_resumable(None, None, true)?,
             None => self.open()?,
         }
-        if let Some(folder) = &self.folder {
-            let cases: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
-            self.files.spare(&cases);
+        match self.folder.clone() {
+            // Cases write on the way to the end of the sweep.
+            Some(folder) => Ok(Some(self.files.early_place(&folder)?)),
+            None => Ok(None),
         }
-        Ok(())
     }
 
     /// Writes the record of a sweep that has more cases to run, and returns its path; none where there is no folder.
@@ -55,11 +54,12 @@ impl Report {
             ("timings", json!(self.timings)),
             ("warnings", json!(self.warnings)),
             ("files", json!([path.display().to_string()])),
+            ("manifest", json!(self.files.manifest())),
         ] {
             object.insert(key.into(), entry);
         }
         self.files
             .write_now(&path, record_text(&object).as_bytes())?;
-        Ok(Some(path))
+        Ok(Some(self.files.early_place(&path)?))
     }
 }

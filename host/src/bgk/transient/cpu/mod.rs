@@ -22,7 +22,9 @@ use std::time::{Duration, Instant};
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::engine::{Engine, FaceFlux, Saved, StepPlan, initial_populations, nodes, other_problem};
+use super::engine::{
+    Engine, FaceFlux, Rows, Saved, StepPlan, Work, initial_populations, nodes, other_problem,
+};
 use super::parts::Cut;
 use super::relaxation::{Relaxations, fields, relax_all, state, sum};
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem};
@@ -238,6 +240,24 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn save(&mut self) -> Result<Saved> {
+        Ok(Saved {
+            step: self.step,
+            populations: self.f.iter().map(|f| f.to_f64()).collect(),
+            extra: self.extra()?,
+        })
+    }
+
+    fn show(&mut self, work: &mut Work<'_>) -> Result<()> {
+        work(&mut |node, row| {
+            let f = &self.f[node * row.len()..][..row.len()];
+            for (to, f) in row.iter_mut().zip(f) {
+                *to = f.to_f64();
+            }
+            Ok(())
+        })
+    }
+
+    fn extra(&mut self) -> Result<Vec<f64>> {
         // Newton's method starts from the last Maxwellians, whose parameters therefore belong to the state.
         let mut extra = self.sums.clone();
         let all = self.relaxations.iter();
@@ -245,22 +265,44 @@ impl<T: Real> Engine for CpuEngine<T> {
         for m in maxwellians {
             extra.extend([m.slope[0], m.slope[1], m.inverse_temperature]);
         }
-        Ok(Saved {
-            step: self.step,
-            populations: self.f.iter().map(|f| f.to_f64()).collect(),
-            extra,
-        })
+        Ok(extra)
     }
 
     fn restore(&mut self, saved: &Saved) -> Result<()> {
-        let (cells, sums) = (self.layout.cells(), self.sums.len());
+        let cells = self.layout.cells();
+        let nodes = self.f.len() / cells;
         if saved.populations.len() != self.f.len() {
             return Err(other_problem(saved.populations.len(), self.f.len()));
         }
+        let state = Saved {
+            step: saved.step,
+            populations: Vec::new(),
+            extra: saved.extra.clone(),
+        };
+        self.restore_rows(state, [nodes, cells], &mut |node, row| {
+            row.copy_from_slice(&saved.populations[node * row.len()..][..row.len()]);
+            Ok(())
+        })
+    }
+
+    fn restore_rows(
+        &mut self,
+        saved: Saved,
+        [nodes, all]: [usize; 2],
+        rows: &mut Rows<'_>,
+    ) -> Result<()> {
+        let (cells, sums) = (self.layout.cells(), self.sums.len());
+        if (nodes * all, all) != (self.f.len(), cells) {
+            return Err(other_problem(nodes * all, self.f.len()));
+        }
         self.step = saved.step;
-        self.f = (saved.populations.iter())
-            .map(|f| T::from_f64(*f))
-            .collect();
+        let mut row = vec![0.0; cells];
+        for (node, to) in self.f.chunks_exact_mut(cells).enumerate() {
+            rows(node, &mut row)?;
+            for (to, f) in to.iter_mut().zip(&row) {
+                *to = T::from_f64(*f);
+            }
+        }
         let begun = saved.extra.len() == sums + 3 * cells;
         if !(begun || saved.extra.len() == sums) {
             // Of another backend: the bits cannot be the same.

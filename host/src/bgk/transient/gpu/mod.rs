@@ -23,7 +23,7 @@ use rarefy_kernels::bgk::boundary::{Faces, leaving};
 use rarefy_kernels::bgk::equilibrium::{self, Relaxing};
 use rarefy_kernels::bgk::layout::FlowShape;
 
-use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes, other_problem};
+use super::engine::{Engine, FaceFlux, Node, Rows, Saved, StepPlan, Work, nodes, other_problem};
 use super::parts::Cut;
 use super::relaxation::{fields, sums_of};
 use super::shift::Scheme;
@@ -419,45 +419,93 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        let mut f = vec![T::ZERO; self.shape.words()];
-        self.machine.read(&self.f[self.now], &mut f)?;
-        let padded: Vec<f64> = (gathered(&self.shape, &f).into_iter())
-            .map(|f| f.to_f64())
-            .collect();
-        let populations = self.compact(&padded);
-        let extra = self.compact(&self.read_state(&self.state, self.state_rows())?);
+        let cells = self.shape.nx as usize * self.shape.ny as usize;
+        let mut populations = vec![0.0; self.nodes.len() * cells];
+        self.show(&mut |rows| {
+            let mut all = populations.chunks_exact_mut(cells).enumerate();
+            all.try_for_each(|(node, row)| rows(node, row))
+        })?;
         Ok(Saved {
             step: self.step,
             populations,
-            extra,
+            extra: self.extra()?,
         })
     }
 
-    fn restore(&mut self, saved: &Saved) -> Result<()> {
+    fn show(&mut self, work: &mut Work<'_>) -> Result<()> {
+        let mut f = vec![T::ZERO; self.shape.words()];
+        self.machine.read(&self.f[self.now], &mut f)?;
+        let padded = gathered(&self.shape, &f);
+        drop(f);
         let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
-        let padded = |values: &[f64]| -> Vec<f64> {
-            values
-                .chunks_exact(nx)
-                .flat_map(|row| {
-                    row.iter()
-                        .copied()
-                        .chain(std::iter::repeat_n(0.0, pitch - nx))
-                })
-                .collect()
+        let plane = self.shape.plane() as usize;
+        work(&mut |node, row| {
+            let of_node = padded[node * plane..][..plane].chunks_exact(pitch);
+            for (to, from) in row.chunks_exact_mut(nx).zip(of_node) {
+                for (to, f) in to.iter_mut().zip(from) {
+                    *to = f.to_f64();
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn extra(&mut self) -> Result<Vec<f64>> {
+        Ok(self.compact(&self.read_state(&self.state, self.state_rows())?))
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<()> {
+        let cells = self.shape.nx as usize * self.shape.ny as usize;
+        let needed = self.nodes.len() * cells;
+        if saved.populations.len() != needed {
+            return Err(other_problem(saved.populations.len(), needed));
+        }
+        let state = Saved {
+            step: saved.step,
+            populations: Vec::new(),
+            extra: saved.extra.clone(),
         };
-        let populations = padded(&saved.populations);
-        let needed = self.nodes.len() * self.shape.plane() as usize;
-        if populations.len() != needed {
-            return Err(other_problem(populations.len(), needed));
+        let size = [self.nodes.len(), cells];
+        self.restore_rows(state, size, &mut |node, row| {
+            row.copy_from_slice(&saved.populations[node * row.len()..][..row.len()]);
+            Ok(())
+        })
+    }
+
+    fn restore_rows(
+        &mut self,
+        saved: Saved,
+        [nodes, all]: [usize; 2],
+        rows: &mut Rows<'_>,
+    ) -> Result<()> {
+        let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
+        let (cells, plane) = (nx * self.shape.ny as usize, self.shape.plane() as usize);
+        if [nodes, all] != [self.nodes.len(), cells] {
+            return Err(other_problem(nodes * all, self.nodes.len() * cells));
         }
         self.step = saved.step;
-        let f: Vec<T> = populations.iter().map(|f| T::from_f64(*f)).collect();
+        let mut f = vec![T::ZERO; nodes * plane];
+        let mut row = vec![0.0; cells];
+        for (node, of_node) in f.chunks_exact_mut(plane).enumerate() {
+            rows(node, &mut row)?;
+            let lines = of_node.chunks_exact_mut(pitch);
+            for (to, from) in lines.zip(row.chunks_exact(nx)) {
+                for (to, f) in to.iter_mut().zip(from) {
+                    *to = T::from_f64(*f);
+                }
+            }
+        }
         let f = laid_out(&self.shape, &f);
         self.machine.write(&mut self.f[self.now], &f)?;
-        let cells = self.shape.nx as usize * self.shape.ny as usize;
         let same = saved.extra.len() == self.state_rows() * cells;
         if same {
-            self.machine.write(&mut self.state, &padded(&saved.extra))?;
+            let padded: Vec<f64> = (saved.extra.chunks_exact(nx))
+                .flat_map(|row| {
+                    let rest = std::iter::repeat_n(0.0, pitch - nx);
+                    row.iter().copied().chain(rest)
+                })
+                .collect();
+            self.machine.write(&mut self.state, &padded)?;
             self.make_ready()
         } else {
             // The bits cannot be the same.

@@ -449,7 +449,7 @@ fn ranks_know_the_same_as_one_and_resume_each_others_checkpoints() {
                 let mut simulation = Simulation::over(config.clone(), transport).unwrap();
                 simulation.residual().unwrap();
                 simulation.advance(3).unwrap();
-                let head = simulation.checkpoint_head();
+                let head = simulation.checkpoint_head().unwrap();
                 (head, simulation.checkpoint_part().unwrap())
             });
             let (heads, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
