@@ -22,6 +22,7 @@ mod command;
 mod devices;
 mod driver_start;
 mod emulator;
+mod files_cli;
 mod flow_cli;
 mod gpu;
 mod grids_cli;

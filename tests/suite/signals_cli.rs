@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP, whenever they come: exit code 1, one line, and no file that is not a result.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -17,11 +17,16 @@ fn signalled(at: &Path, line: &str, lock: &str, signal: &str) -> Output {
         sleep(Duration::from_millis(5));
     }
     sleep(Duration::from_millis(200));
+    send(signal, &child);
+    ended(child)
+}
+
+#[track_caller]
+fn send(signal: &str, to: &Child) {
     let kill = Command::new("kill")
-        .args([signal, &child.id().to_string()])
+        .args([signal, &to.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
-    ended(child)
 }
 
 #[test]
@@ -109,4 +114,64 @@ fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
         assert_eq!(output.status.code(), Some(code), "{ignored}: {stderr}");
         assert_eq!(at.join("run/run.json").exists(), code == 0, "{stderr}");
     }
+}
+
+const SHOCK: &str =
+    "shock --mach 2 --cells 4000 --reduced --steps 1000000 --out run --quiet --backend cpu";
+
+/// `timeout` signals a process and its group within a millisecond; signals of batch systems end as SIGTERM does.
+#[test]
+fn a_run_that_is_signalled_twice_at_once_keeps_its_checkpoint() {
+    for signal in ["-TERM", "-INT", "-USR1", "-XCPU"] {
+        let folder = folder();
+        let at = folder.path();
+        let arguments: Vec<&str> = SHOCK.split(' ').collect();
+        let child = started(&mut rarefy(at, &arguments));
+        let begun = Instant::now();
+        while !at.join("run/.rarefy.lock").exists() && begun.elapsed() < Duration::from_secs(60) {
+            sleep(Duration::from_millis(5));
+        }
+        sleep(Duration::from_millis(300));
+        send(signal, &child);
+        send("-TERM", &child);
+        let output = ended(child);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{signal}: {stderr}");
+        let line = "go on with: rarefy shock --resume run/checkpoint.rarefy";
+        assert!(stderr.trim_end().ends_with(line), "{signal}: {stderr}");
+        let run = at.join("run");
+        let there =
+            [run.clone(), run.join("checkpoint.rarefy")].map(|path| path.display().to_string());
+        assert_eq!(listing(at), there, "{signal}");
+    }
+}
+
+/// A file beyond the limit of the shell is an error of its write.
+#[test]
+fn files_that_are_too_large_are_errors() {
+    let folder = folder();
+    let at = folder.path();
+    let line =
+        "shock --mach 2 --cells 400 --reduced --steps 4 --checkpoint-every 2 --out run --quiet";
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let command = rarefy(at, &arguments);
+    let output = Command::new("sh")
+        .current_dir(at)
+        .args(["-c", "ulimit -f 64; exec \"$@\"", "sh"])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .output()
+        .unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.contains("no checkpoint, and the run goes on") && stderr.contains("file too large"),
+        "{stderr}"
+    );
+    let files = listing(&at.join("run"));
+    assert!(
+        files.iter().all(|name| !name.contains(".rarefy")),
+        "{files:?}"
+    );
+    assert!(at.join("run/run.json").exists());
 }

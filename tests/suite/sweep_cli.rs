@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::{done, folder, interrupted, listing, object, rarefy, refused, text};
+use crate::command::{done, folder, interrupted, listing, object, rarefy, refused, started, text};
 
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
@@ -585,4 +585,45 @@ fn warnings_of_a_sweep_name_their_case() {
         let own = of(&format!("sweep/{case}"));
         assert!(first.ends_with(own[0].as_str().unwrap()), "{own}");
     }
+}
+
+/// A sweep has a record from its start on, so one that is killed in its first case goes on.
+#[cfg(unix)]
+#[test]
+fn a_sweep_that_is_killed_in_its_first_case_goes_on() {
+    let folder = folder();
+    let at = folder.path();
+    let line = |steps: u32, out: &str| {
+        format!(
+            "shock --mach 2,3 --cells 400 --reduced --backend cpu --steps {steps} --checkpoint-every 20 --quiet --out {out}"
+        )
+    };
+    let long = line(200_000, "killed");
+    let mut child = started(&mut rarefy(at, &words(&long)));
+    let checkpoint = at.join("killed/mach-2/checkpoint.rarefy");
+    for _ in 0..6000 {
+        if checkpoint.exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(checkpoint.exists() && at.join("killed/run.json").exists());
+    refused(
+        at,
+        &words(&long),
+        "holds an unfinished sweep of 'rarefy shock', which goes on with --resume killed/run.json",
+    );
+    // The killed run has left its lock, which is the sign of the next one.
+    fs::remove_file(at.join("killed/mach-2/.rarefy.lock")).unwrap();
+    let line = "shock --resume killed/run.json --quiet";
+    let output = interrupted(at, &words(line), "killed/mach-2/.rarefy.lock");
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr
+            .trim_end()
+            .ends_with("go on with: rarefy shock --resume killed/run.json"),
+        "{stderr}"
+    );
 }

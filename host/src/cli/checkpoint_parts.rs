@@ -32,7 +32,7 @@ struct Header {
 
 /// Writes the file of a rank beside a checkpoint, and returns its entry in the list.
 pub(super) fn write(
-    checkpoint: &Path,
+    path: &Path,
     command: &str,
     rank: usize,
     part: CheckpointPart,
@@ -51,8 +51,13 @@ pub(super) fn write(
         ("populations".to_owned(), part.populations.into()),
         ("extra".to_owned(), part.extra.into()),
     ]);
+    let place = listed.beside(path);
+    if place.symlink_metadata().is_ok() && !checkpoint::is_part(&place) {
+        let why = "not the part of a checkpoint of rarefy; it is left alone";
+        return Err(Error::file(place, why));
+    }
     let content = Content::new(command, header, arrays).of_kind(PART);
-    listed.checksum = output::write_with(&listed.beside(checkpoint), |to| content.write(to))?;
+    listed.checksum = output::write_with(&place, |to| content.write(to))?;
     Ok(listed)
 }
 

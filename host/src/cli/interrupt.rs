@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::resident::has_series;
 use super::{ranks, streams};
 use crate::gpu::quit;
 
@@ -205,7 +206,9 @@ fn leave(again: bool) -> ! {
         let _ = fs::remove_file(path);
     }
     for held in state.held.iter().rev() {
-        let _ = fs::remove_file(&held.lock);
+        if !has_series(&held.lock) {
+            let _ = fs::remove_file(&held.lock);
+        }
         for folder in held.made.iter().rev() {
             // Fails where results are, and should.
             let _ = fs::remove_dir(folder);

@@ -106,6 +106,8 @@ pub(super) struct Transaction {
     early: Option<(PathBuf, Option<Resident>)>,
     /// The other files that the run has written into its folder, those before its last interruption included.
     manifest: Manifest,
+    /// Whether some of them are written which no checkpoint lists yet.
+    unlisted: bool,
     /// The checkpoint, once this run has written it.
     saved: Option<PathBuf>,
     /// The folder of the results, and the names that they have there.
@@ -211,6 +213,10 @@ impl Transaction {
                 self.stale = Some(there);
                 let place = path.join(NEW);
                 let mut left = Resident::of(&place);
+                if left.is_none() && !is_empty(&place) {
+                    let why = "no run of rarefy is in this folder, which this one would use; rename it, or give another folder with --out";
+                    return Err(Error::file(&place, why));
+                }
                 if let Some(left) = &mut left {
                     left.manifest.append(&mut early);
                 }
@@ -218,13 +224,20 @@ impl Transaction {
             }
             Some(there) => return Err(there.refusal(path)),
             None if overwrite => {}
-            None => refuse_foreign(path, command, &names)?,
+            None => {
+                let own = manifest::unchanged(path, command, &written);
+                refuse_foreign(path, command, &names, &own)?;
+            }
         }
         for name in journal.temporary {
             let path = path.join(name);
             if path.symlink_metadata().is_ok_and(|there| there.is_file()) {
                 let _ = fs::remove_file(path);
             }
+        }
+        self.unlisted = !written.is_empty();
+        if let Some(lock) = &mut self.lock {
+            lock.set_stays(false);
         }
         self.manifest = written;
         self.names = Some((path.to_path_buf(), names));
@@ -239,9 +252,14 @@ impl Transaction {
         let Ok(below) = path.strip_prefix(folder) else {
             return Ok(path.to_path_buf());
         };
-        let (early, left) = (early.clone(), left.take());
-        if let Some(left) = left {
-            left.remove(&[]);
+        let early = early.clone();
+        if let Some(there) = left {
+            there.remove(&[]);
+            if !is_empty(&early) {
+                let why = "files that no run of rarefy wrote are in this folder; rename it";
+                return Err(Error::file(&early, why));
+            }
+            *left = None;
         }
         self.folder(&early)?;
         Ok(match below.as_os_str().is_empty() {
@@ -388,6 +406,7 @@ impl Transaction {
         self.note(path, &place, entry);
         file.persist(&place)?;
         self.keep = true;
+        self.unlisted |= path.file_name().is_some_and(|name| name != RECORD);
         synchronise(folder_of(&place))
     }
 
@@ -406,13 +425,26 @@ impl Transaction {
         self.keep = true;
         synchronise(folder_of(&place))?;
         self.saved = Some(place);
+        self.unlisted = false;
         Ok(())
     }
 
-    /// Renames all files to their names, in the order they were staged in; returns why some could not be.
-    pub(super) fn commit(mut self) -> Vec<Error> {
+    /// Removes a file that [`write_now`](Self::write_now) wrote.
+    pub(super) fn take_back(&mut self, path: &Path) {
+        if let Ok(place) = self.early_place(path) {
+            let _ = fs::remove_file(place);
+            self.keep = false;
+        }
+    }
+
+    /// Renames all files to their names, in the order they were staged in; returns why some could not be. Unless they are `complete`, the run that
+    /// they replace stays.
+    pub(super) fn commit(mut self, complete: bool) -> Vec<Error> {
+        let mut refused = Vec::new();
+        if let (Some((folder, _)), Some((early, None))) = (&self.names, &self.early) {
+            refused.extend(rename_records(early, [early, folder]).err());
+        }
         interrupt::whole(|| {
-            let mut refused = Vec::new();
             let mut there = Vec::new();
             for (file, path) in std::mem::take(&mut self.staged) {
                 match file.persist(&path) {
@@ -421,7 +453,8 @@ impl Transaction {
                 }
             }
             // Without its results a run is continued from where its checkpoint is.
-            if refused.is_empty()
+            if complete
+                && refused.is_empty()
                 && let Err(error) = self.move_early(&mut there)
             {
                 refused.push(error);
@@ -429,7 +462,9 @@ impl Transaction {
             if !there.is_empty() {
                 self.keep = true;
             }
-            if refused.is_empty()
+            self.unlisted &= !refused.is_empty();
+            if complete
+                && refused.is_empty()
                 && let Some(stale) = self.stale.take()
             {
                 stale.remove(&there);
@@ -445,15 +480,34 @@ impl Transaction {
     fn move_early(&mut self, moved: &mut Vec<PathBuf>) -> Result<()> {
         match (&self.names, &self.early) {
             (Some((folder, _)), Some((early, None))) if is_folder(early) => {
-                move_all(early, folder, [early, folder], moved)
+                move_all(early, folder, moved)
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Moves all that is in a folder to another, and removes the folder. Records name their files anew.
-fn move_all(from: &Path, to: &Path, renamed: [&Path; 2], moved: &mut Vec<PathBuf>) -> Result<()> {
+/// Whether a folder holds nothing, or is not there.
+fn is_empty(folder: &Path) -> bool {
+    let no_entry = fs::read_dir(folder).map(|mut entries| entries.next().is_none());
+    no_entry.unwrap_or_else(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// Has the records below a folder name their files where these will be.
+fn rename_records(folder: &Path, renamed: [&Path; 2]) -> Result<()> {
+    let record = folder.join(RECORD);
+    if let Some(bytes) = renamed_record(&record, renamed) {
+        write_with(&record, |to| to.put(&bytes))?;
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders = entries
+        .map(|entry| entry.path())
+        .filter(|path| is_folder(path));
+    folders.try_for_each(|folder| rename_records(&folder, renamed))
+}
+
+/// Moves all that is in a folder to another, and removes the folder.
+fn move_all(from: &Path, to: &Path, moved: &mut Vec<PathBuf>) -> Result<()> {
     let failed = |path: &Path, error: &io::Error| Error::file(path, reason(error));
     let entries = fs::read_dir(from).map_err(|error| failed(from, &error))?;
     for entry in entries {
@@ -463,18 +517,11 @@ fn move_all(from: &Path, to: &Path, renamed: [&Path; 2], moved: &mut Vec<PathBuf
             if !is_folder(&place) {
                 fs::create_dir(&place).map_err(|error| failed(&place, &error))?;
             }
-            move_all(&path, &place, renamed, moved)?;
+            move_all(&path, &place, moved)?;
             continue;
         }
         let place = place_for(&place)?;
-        let record = entry.file_name() == RECORD;
-        match record.then(|| renamed_record(&path, renamed)).flatten() {
-            Some(bytes) => {
-                write_with(&place, |to| to.put(&bytes))?;
-                fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
-            }
-            None => fs::rename(&path, &place).map_err(|error| failed(&place, &error))?,
-        }
+        fs::rename(&path, &place).map_err(|error| failed(&place, &error))?;
         moved.push(place);
     }
     fs::remove_dir(from).map_err(|error| failed(from, &error))
@@ -518,6 +565,11 @@ fn keep_previous(path: &Path) -> Result<()> {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.staged.clear();
+        if let Some(lock) = &mut self.lock
+            && self.unlisted
+        {
+            lock.set_stays(true);
+        }
         self.lock = None;
         if !self.keep {
             for folder in self.made.iter().rev() {
@@ -545,9 +597,9 @@ fn refuse_links(folder: &Path, names: &[String]) -> Result<()> {
 }
 
 /// Refuses a folder in which a file that no run wrote has the name of a result.
-fn refuse_foreign(folder: &Path, command: &str, names: &[String]) -> Result<()> {
+fn refuse_foreign(folder: &Path, command: &str, names: &[String], own: &[PathBuf]) -> Result<()> {
     let mut files = names.iter().map(|name| folder.join(name));
-    match files.find(|file| file.symlink_metadata().is_ok()) {
+    match files.find(|file| file.symlink_metadata().is_ok() && !own.contains(file)) {
         None => Ok(()),
         Some(file) => Err(Error::file(
             &file,

@@ -279,9 +279,10 @@ impl Report {
         self.object.insert("manifest".into(), manifest);
         let object = record_text(&self.object);
         let mut unwritten = self.unwritten;
+        let complete = unwritten.is_empty();
         let staged = run.map(|run| self.files.stage(run, object.as_bytes()));
         let late = staged.and_then(Result::err).into_iter();
-        let late: Vec<_> = late.chain(self.files.commit()).collect();
+        let late: Vec<_> = late.chain(self.files.commit(complete)).collect();
         let written = listed - late.len();
         unwritten.extend(late);
         let printed = if self.common.json {

@@ -212,6 +212,8 @@ pub(super) fn listed(folder: &Path, record: &Value) -> Vec<PathBuf> {
 pub(super) struct Lock {
     file: File,
     path: PathBuf,
+    /// Whether the journal is needed after this run.
+    stays: bool,
 }
 
 /// What a killed run has left.
@@ -309,12 +311,18 @@ impl Lock {
                 return Err(foreign());
             }
             interrupt::hold(&path, made);
-            let lock = Self { file, path };
+            let stays = text.len() > Self::MAGIC.len();
+            let lock = Self { file, path, stays };
             if text.is_empty() {
                 lock.write(Self::MAGIC);
             }
             return Ok((Some(lock), Journal::of(&text)));
         }
+    }
+
+    /// Says whether the next run needs the journal.
+    pub(super) fn set_stays(&mut self, stays: bool) {
+        self.stays = stays;
     }
 
     /// Notes a file that is about to get its name.
@@ -337,9 +345,18 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if !self.stays {
+            let _ = fs::remove_file(&self.path);
+        }
         interrupt::release(&self.path);
     }
+}
+
+/// Whether a journal names files of a series, which nothing else may name.
+pub(super) fn has_series(lock: &Path) -> bool {
+    let text = fs::read(lock).unwrap_or_default();
+    let journal = Journal::of(&String::from_utf8_lossy(&text));
+    journal.written.keys().any(|name| name.contains('/'))
 }
 
 /// Whether an open file is still the one of this name.
@@ -401,6 +418,9 @@ mod tests {
             drop(lock);
             fs::write(&path, text).expect("a file");
         }
+        // A run that is refused leaves it.
+        drop(Lock::take(folder.path(), &[]).expect("the folder is free"));
+        assert!(has_series(&path));
         let (_lock, journal) = Lock::take(folder.path(), &[]).expect("the folder is free");
         assert_eq!(
             journal.written,

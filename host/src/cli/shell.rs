@@ -60,7 +60,7 @@ pub(super) fn man(args: &ManArgs, mut command: Command) -> Result<(), Failure> {
         Man::new(page).render(&mut text).map_err(Failure::Stdout)?;
         files.stage(args.folder.join(format!("{name}.1")), &text)?;
     }
-    if let Some(error) = files.commit().into_iter().next() {
+    if let Some(error) = files.commit(true).into_iter().next() {
         return Err(error.into());
     }
     streams::print(&format!("{count} pages are in {}", args.folder.display()))

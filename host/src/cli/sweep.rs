@@ -163,6 +163,7 @@ pub(super) fn run(
                     let (code, line) = case.failure(&failure).code_and_line();
                     // Refused before anything was computed.
                     if sweep.ended.is_empty() && code == 2 {
+                        report.take_back_progress();
                         return Err(failure);
                     }
                     streams::say(&line);

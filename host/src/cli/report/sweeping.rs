@@ -40,6 +40,13 @@ impl Report {
         }
     }
 
+    /// Removes the record of a sweep whose first case was refused.
+    pub(in crate::cli) fn take_back_progress(&mut self) {
+        if let Some(folder) = &self.folder {
+            self.files.take_back(&folder.join(RECORD));
+        }
+    }
+
     /// Writes the record of a sweep that has more cases to run, and returns its path; none where there is no folder.
     pub(in crate::cli) fn record_progress(&mut self, result: Value) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.folder else {

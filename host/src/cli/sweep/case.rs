@@ -56,7 +56,11 @@ impl Case {
             layers.arguments.insert(2, argument);
         };
         add("out", folder);
-        let saved = folder.join(checkpoint::FILE);
+        let mut saved = folder.join(checkpoint::FILE);
+        let previous = folder.join(checkpoint::PREVIOUS);
+        if !checkpoint::is_whole(&saved) && checkpoint::is_whole(&previous) {
+            saved = previous;
+        }
         // A case that has ended runs anew, for it lacks files.
         let ended = code_of(&record_in(folder)).is_some();
         let goes_on = way.goes_on && saved.exists() && !ended;
