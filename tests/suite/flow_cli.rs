@@ -415,8 +415,11 @@ fn two_runs_do_not_write_into_one_folder() {
     // A run that was killed does not lock its folder for ever.
     first.kill().unwrap();
     ended(first);
-    // Nor does the file that it was writing stay.
+    // Nor does the file that it was writing stay, which its lock names.
     fs::write(at.join("run/.rarefy-Ab12Cd"), "half a check").unwrap();
+    let lock = at.join("run/.rarefy.lock");
+    let journal = fs::read_to_string(&lock).unwrap() + "temporary .rarefy-Ab12Cd\n";
+    fs::write(&lock, journal).unwrap();
     done(
         at,
         &words(&format!("{SHOCK} --steps 1 --quiet --out run --overwrite")),
