@@ -193,15 +193,15 @@ fn a_stopped_run_has_replaced_nothing() {
 fn a_sweep_that_replaces_another_names_its_files_where_they_are() {
     let folder = folder();
     let at = folder.path();
-    for machs in ["2,3", "2,4"] {
+    for machs in ["2,1.5", "2,1.8"] {
         let line = SHOCK.replace("--mach 2", &format!("--mach {machs}"));
         run(
             at,
             &format!("{line} --steps 2 --checkpoint-every 1 --out run --overwrite"),
         );
     }
-    assert!(!at.join("run/rarefy-new").exists() && !at.join("run/mach-3").exists());
-    for case in ["mach-2", "mach-4"] {
+    assert!(!at.join("run/rarefy-new").exists() && !at.join("run/mach-1.5").exists());
+    for case in ["mach-2", "mach-1.8"] {
         let record = record(&at.join("run").join(case));
         for file in record["files"].as_array().unwrap() {
             let file = file.as_str().unwrap();
@@ -287,7 +287,7 @@ fn few_files_are_open_at_a_time() {
         "cavity --cells 4 --velocities 6 --steps 4 --checkpoint-every 2 --backend cpu --out run --quiet",
     );
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(listing(&at.join("run")).len() > 25);
+    assert!(listing(&at.join("run")).len() > 20);
 }
 
 /// The writes that fail in turn: each of them at night, some of them else.
