@@ -98,10 +98,10 @@ impl Integral {
         }
     }
 
-    /// The same value without a status to rely on.
+    /// The same value without a status, or an error, to rely on.
     pub(super) fn unproven(self) -> Self {
         match self.status {
-            Status::Ok => Self {
+            Status::Ok | Status::NotConverged => Self {
                 status: Status::NotConverged,
                 error: f64::INFINITY,
                 proof: Proof::None,
@@ -109,6 +109,21 @@ impl Integral {
                 ..self
             },
             _ => self,
+        }
+    }
+
+    /// With what may hide between the nodes, of which the estimate knows nothing.
+    pub(super) fn hiding(self, unseen: f64, demand: &Demand) -> Self {
+        let error = self.error + unseen;
+        match self.status {
+            Status::Ok if demand.status(self.value, error) != Status::Ok => Self {
+                error,
+                status: Status::NotConverged,
+                proof: Proof::None,
+                examined: 0.0,
+                ..self
+            },
+            _ => Self { error, ..self },
         }
     }
 
@@ -231,7 +246,11 @@ impl Computed {
         let drowned = |k: &usize| v[*k] <= 4.0 * self.areas[*k].floor;
         let drowned = (0..v.len()).rev().take_while(drowned).count();
         if drowned >= 2 {
-            return self.direct(v.len() - drowned, demand);
+            // Areas that cancel do not show that the integrand falls.
+            return match source.vanishes(self.nothing(source)) {
+                Some(false) => Integral::without_value(Status::PremiseViolated),
+                _ => self.direct(v.len() - drowned, demand),
+            };
         }
         let p = seen.start as usize;
         let noise = self.areas.get(p).map_or(0.0, Area::error).max(before);
@@ -305,7 +324,14 @@ impl Computed {
     fn vanishes(&self, source: &mut dyn HalfCycles, v: &[f64], p: usize) -> bool {
         source
             .vanishes(self.nothing(source))
-            .unwrap_or_else(|| !self.levels_off(source, v, p))
+            .unwrap_or_else(|| !self.levels_off(source, v, p) && !self.cancels(source, p))
+    }
+
+    /// Whether the last areas are small by cancellation, of an integrand whose magnitude does not fall to zero.
+    fn cancels(&self, source: &dyn HalfCycles, p: usize) -> bool {
+        let cancels = |area: &Area| area.value.abs() < 0.5 * area.magnitude;
+        let sizes: Vec<f64> = self.areas.iter().map(|area| area.magnitude).collect();
+        self.areas.iter().rev().take(2).all(cancels) && self.levels_off(source, &sizes, p)
     }
 
     /// Areas far out that are below this are nothing.
@@ -403,42 +429,44 @@ impl Computed {
         DIVISIONS[level.min(DIVISIONS.len() - 1)]
     }
 
-    /// Computes head and areas with the panels that show what may hide; whether one of them changed by more than its error. `target` is the error that an area may
-    /// have.
+    /// Computes head and areas with the panels that show what may hide; whether one of them changed by more than its error or has a smaller one. `target` is the
+    /// error that an area may have. The changes of the others are errors of theirs.
     pub(super) fn look_closer(
         &mut self,
         source: &mut dyn HalfCycles,
         hidden: &Hidden,
         (target, demand): (f64, &Demand),
     ) -> bool {
-        let changed = |old: &Area, new: &Area| {
-            let change = (new.value - old.value).abs();
-            // True for NaN.
-            !(change <= (old.error() + new.error()).max(target)
-                && new.truncation <= old.error().max(target))
-        };
         let mut any = false;
-        if let Some(places) = &hidden.head {
-            let head = source.head_with(demand.accuracy.max(1e-15), places);
-            if changed(&self.head, &head) {
-                self.head = head;
+        let mut replace = |old: &mut Area, new: Area| {
+            let change = (new.value - old.value).abs();
+            // False for NaN.
+            let same = change <= (old.error() + new.error()).max(target)
+                && new.truncation <= old.error().max(target)
+                && new.floor <= (2.0 * old.error()).max(target);
+            let sharper = old.truncation > target && new.error() < 0.5 * old.error();
+            if same && !sharper {
+                old.truncation = old.truncation.max(change);
+            } else {
+                *old = new;
                 any = true;
             }
+        };
+        if let Some(places) = &hidden.head {
+            let head = source.head_with(demand.accuracy.max(1e-15), places);
+            replace(&mut self.head, head);
         }
         for (k, places) in &hidden.areas {
             let (low, high) = (places[0], places[places.len() - 1]);
             let ends: Vec<f64> = places.iter().map(|x| (x - low) / (high - low)).collect();
             let old = self.areas[*k];
             let new = source.resolve(*k, old, target, &ends);
-            if changed(&old, &new) {
-                self.areas[*k] = new;
-                any = true;
-            }
+            replace(&mut self.areas[*k], new);
         }
         any
     }
 
-    /// The outcome with a tail that is known: `found`, if its value is the sum of all areas and the tail, to within what that may be off by, or else that sum.
+    /// The outcome with a tail that is known: `found`, if its value is the sum of all areas and the tail to within the tolerance, or else that sum.
     pub(super) fn with_tail(&self, found: Integral, tail: &Tail, demand: &Demand) -> Integral {
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
@@ -450,27 +478,22 @@ impl Computed {
         let magnitude = self.head.value.abs() + sizes + tail.value.abs();
         let whole = summed((value, error, magnitude), demand);
         if found.status != Status::Ok {
-            let worse = whole.status != Status::Ok && whole.error >= found.error;
             let keeps = whole.status != Status::Ok && found.status == Status::PremiseViolated;
-            let best = if worse || keeps { found } else { whole };
+            let best = if keeps { found } else { whole };
             return best.proven();
         }
-        let gap = (found.value - value).abs();
-        // Areas and their errors are the same in both.
-        let known = areas + tail.error;
-        let error = if gap <= found.error + known {
-            found.error.max(gap - known)
-        } else {
-            gap + known
-        };
+        // The accelerated value is as far from the integral as from that sum, and the sum's error.
+        let error = (found.value - value).abs() + error;
         let compared = Integral {
             error,
             status: demand.status(found.value, error),
             ..found
         };
-        let better = compared.status == Status::Ok
-            || whole.status != Status::Ok && compared.error <= whole.error;
-        let best = if better { compared } else { whole };
+        let best = if compared.status == Status::Ok {
+            compared
+        } else {
+            whole
+        };
         best.proven()
     }
 
@@ -482,7 +505,10 @@ impl Computed {
             + self.areas.iter().map(Area::error).sum::<f64>()
             + self.roundoff()
             + NEGLIGIBLE * f64::EPSILON * self.scale()
-            + self.areas.get(count).map_or(0.0, |a| a.value.abs());
+            + self.areas[count..]
+                .iter()
+                .map(|a| a.magnitude)
+                .fold(0.0, f64::max);
         let magnitude = self.head.value.abs() + areas.iter().map(|a| a.value.abs()).sum::<f64>();
         summed((value, error, magnitude), demand)
     }
@@ -566,6 +592,10 @@ impl Computed {
                 let weights = weights(n);
                 let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
                 let errors = errors.sum::<f64>();
+                // Where a feature is not resolved, the sum lacks what the weight of its area leaves out.
+                let unresolved = weights.iter().zip(areas);
+                let unresolved = unresolved.map(|(c, a)| (1.0 - 2.0 * c).max(0.0) * a.truncation);
+                let unresolved = unresolved.sum::<f64>();
                 // The remainder of a geometric sequence of changes, at least the part of the last change that the theory promises. Changes
                 // within the areas' errors are none.
                 let rate = change / before;
@@ -576,7 +606,7 @@ impl Computed {
                 };
                 let least = bound.max(part * change);
                 let remainder = least.max(left * (change - errors)).max(stalled);
-                let error = error + errors;
+                let error = error + errors + unresolved;
                 let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
                 Candidate {
                     accelerator,

@@ -6,12 +6,13 @@ use rarefy_kernels::longman::driver::FarOut;
 
 use super::integrand::Function;
 use super::oscillator::Oscillator;
+use super::proof::limit::Limit;
 
 /// Decades beyond the last area at which kernels and the CPU look whether the amplitude vanishes; those of `f32` end sooner.
 const DECADES: [i32; 6] = [0, 6, 12, 24, 48, 96];
 
-/// Whether g(x) osc(omega x) goes to zero, from g many decades beyond `last`: a constant below a visible decay shows there, and nowhere else as
-/// surely. None where g is no number so far out.
+/// Whether g(x) osc(omega x) goes to zero, by the leading terms of an expression, or else from g many decades beyond `last`. None where g is no number so
+/// far out.
 ///
 /// Nor is a value of use that is nothing but roundoff, unless it is below `noise`.
 pub(super) fn amplitude_vanishes(
@@ -25,6 +26,13 @@ pub(super) fn amplitude_vanishes(
         Oscillator::BesselJ(_) => 0.5,
         Oscillator::Cos | Oscillator::Sin => 0.0,
     };
+    match g.limit(own) {
+        Limit::Vanishes => return Some(true),
+        // A constant that is roundoff of the rest.
+        Limit::Stays(Some(factor)) if factor.abs() * last.powf(own) <= noise => {}
+        Limit::Stays(_) => return Some(false),
+        Limit::Unknown => {}
+    }
     let mut size = |decades: f64| {
         let (value, error) = g.far(last * 10f64.powf(decades));
         let size = value.abs();
@@ -79,8 +87,8 @@ const STEP: f64 = 1.25;
 /// Error of the phase up to which the root mean square of an integrand over a period is one.
 const PHASE: f64 = 2e-3;
 
-/// Samples of a period.
-const SAMPLES: u32 = 16;
+/// Samples of a period, a number of which no harmonic of the integrand is likely to be a multiple.
+const SAMPLES: u32 = 17;
 
 /// The root mean square of an integrand over a period, and what it may be off by.
 #[derive(Clone, Copy)]
@@ -99,7 +107,14 @@ pub(super) fn integrand_vanishes(
     let (&[first, ..], &[.., last]) = (boundaries, boundaries) else {
         return None;
     };
-    let half_period = (last - first) / (boundaries.len() - 1) as f64;
+    let width = (last - first) / (boundaries.len() - 1) as f64;
+    match f.limit(0.0) {
+        Limit::Stays(factor) if factor.is_none_or(|factor| factor.abs() * width > noise) => {
+            return Some(false);
+        }
+        _ => {}
+    }
+    let half_period = width;
     let even = |pair: &[f64]| ((pair[1] - pair[0]) / half_period - 1.0).abs() < 1e-9;
     if !boundaries.windows(2).all(even) {
         return None;

@@ -26,6 +26,8 @@ pub(super) struct Area {
     pub(super) floor: f64,
     /// Level of division that it was computed with.
     pub(super) level: usize,
+    /// Integral of the integrand's magnitude.
+    pub(super) magnitude: f64,
 }
 
 impl Area {
@@ -180,6 +182,7 @@ impl<G: Function> HalfCycles for Oscillating<'_, G> {
         };
         let mut f = |node: Node| amplitude.at(place(node)) * table.head(start, first, node) / omega;
         // Tanh-sinh up to the first of the places.
+        let mut roundoff = 0.0_f64;
         let near = places.first().map_or(width, |x| (x - lower) * omega);
         let rest = width - near;
         let mut estimate = if rest > 0.0 {
@@ -200,17 +203,26 @@ impl<G: Function> HalfCycles for Oscillating<'_, G> {
                 .map(|x| ((x - lower) * omega - near) / rest)
                 .collect();
             let target = tolerance * estimate.magnitude;
-            let panels = resolved(&table.kronrod, (&ends, rest), accuracy, target, |part| {
-                let below = near + part * rest;
-                f(Node {
-                    below,
-                    above: width - below,
-                    place: usize::MAX,
-                })
-            });
+            let (panels, noise) = resolved(
+                &table.kronrod,
+                (&ends, rest),
+                accuracy,
+                target,
+                |part, bound| {
+                    let below = near + part * rest;
+                    let node = Node {
+                        below,
+                        above: width - below,
+                        place: usize::MAX,
+                    };
+                    let factor = table.head(start, first, node) / omega;
+                    value_at(*amplitude, place(node), factor, bound)
+                },
+            );
             estimate.value += panels.value;
             estimate.error += panels.error;
             estimate.magnitude += panels.magnitude;
+            roundoff = noise;
         }
         let known = amplitude.knows_errors();
         let rounding = head_rounding(known, width, |node| {
@@ -224,7 +236,7 @@ impl<G: Function> HalfCycles for Oscillating<'_, G> {
             } else {
                 0.0
             },
-            ..noisy(estimate, width / omega, self.accuracy, 0.0).rounded(rounding)
+            ..noisy(estimate, width / omega, self.accuracy, 0.0).rounded(rounding.max(roundoff))
         }
     }
 
@@ -275,12 +287,13 @@ impl<G: Function> HalfCycles for Oscillating<'_, G> {
             (ends, width),
             self.accuracy,
             target,
-            |part| {
+            |part, bound| {
                 let x = origin + part * width;
                 if x < lower {
-                    return f64::NAN;
+                    return (f64::NAN, 0.0);
                 }
-                sign * table.at((low, high), part) * amplitude.at(x)
+                let factor = sign * table.at((low, high), part);
+                value_at(*amplitude, x, factor, bound)
             },
         );
         area.resolved(sum)
@@ -374,12 +387,25 @@ impl<F: Function> HalfCycles for Plain<'_, F> {
             (ends, width),
             self.accuracy,
             target,
-            |part| {
+            |part, bound| {
                 let x = low + part * width;
-                if x < lower { f64::NAN } else { integrand.at(x) }
+                if x < lower {
+                    return (f64::NAN, 0.0);
+                }
+                value_at(*integrand, x, 1.0, bound)
             },
         );
         area.resolved(sum)
+    }
+}
+
+/// factor f(x), and the bound on its roundoff if that is asked for.
+fn value_at(f: &mut impl Function, x: f64, factor: f64, bound: bool) -> (f64, f64) {
+    if bound {
+        let (value, error) = f.with_error(x);
+        (factor * value, factor.abs() * error)
+    } else {
+        (factor * f.at(x), 0.0)
     }
 }
 
@@ -407,27 +433,33 @@ fn noisy(sum: Estimate, width: f64, accuracy: Accuracy, cycles: f64) -> Area {
         slope: 0.0,
         floor: accuracy.absolute * width,
         level: 0,
+        magnitude: sum.magnitude,
     }
 }
 
 impl Area {
-    /// With another quadrature.
-    fn resolved(self, sum: Estimate) -> Self {
+    /// With another quadrature, and the roundoff of its values.
+    fn resolved(self, (sum, rounding): (Estimate, f64)) -> Self {
         Self {
             value: sum.value,
             truncation: sum.error,
             level: RESOLVED,
+            magnitude: sum.magnitude,
+            floor: self.floor.max(bounded(rounding - self.noise)),
             ..self
         }
     }
 
     /// With the roundoff of the integrand's values, where that is more than what is assumed of any integrand.
     fn rounded(mut self, rounding: f64) -> Self {
-        let more = (rounding - self.noise).max(0.0);
-        self.floor += if more < UNBOUNDED { more } else { UNBOUNDED };
+        self.floor += bounded((rounding - self.noise).max(0.0));
         self
     }
 }
 
 /// Largest reported error: of values of which nothing is known.
 const UNBOUNDED: f64 = 1e300;
+
+fn bounded(error: f64) -> f64 {
+    if error < UNBOUNDED { error } else { UNBOUNDED }
+}

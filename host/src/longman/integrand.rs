@@ -5,6 +5,7 @@ use rarefy_kernels::longman::functions::Functions;
 use super::expression::Evaluator;
 use super::proof::function::Function as Enclosed;
 use super::proof::interval::Interval;
+use super::proof::limit::{Limit, limit};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,10 @@ pub(super) trait Function {
     /// The value and the bound far beyond the areas, with all digits that can be had.
     fn far(&mut self, x: f64) -> (f64, f64) {
         self.with_error(x)
+    }
+    /// Whether it is of lower order than x^`power` at infinity, where its form shows that.
+    fn limit(&self, _power: f64) -> Limit {
+        Limit::Unknown
     }
     /// The function over ranges, where it can be enclosed.
     fn enclosed(&self) -> Option<Enclosed<'_>> {
@@ -81,6 +86,10 @@ impl<T: Functions> Function for Farsighted<'_, T> {
     }
     fn far(&mut self, x: f64) -> (f64, f64) {
         self.far.with_error(x)
+    }
+    fn limit(&self, power: f64) -> Limit {
+        let parameters: Vec<f64> = self.far.parameters().collect();
+        limit(self.far.program(), &parameters, power)
     }
     fn enclosed(&self) -> Option<Enclosed<'_>> {
         let parameters: Vec<Interval> = self.far.parameters().map(Interval::point).collect();

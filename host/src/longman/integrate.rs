@@ -376,8 +376,7 @@ impl OscillatingIntegral<'_> {
             // The data of the accelerator end before the feature.
             found = found.unproven();
         }
-        let classified = computed.with_tail(found, &tail, demand);
-        self.examined(amplitude, computed, (classified, &tail), demand)
+        self.examined(amplitude, computed, (found, &tail), demand)
     }
 
     /// The outcome after a look at what the nodes of head and areas may miss.
@@ -385,9 +384,10 @@ impl OscillatingIntegral<'_> {
         &self,
         amplitude: &mut impl Function,
         mut computed: Computed,
-        (mut classified, tail): (Integral, &Tail),
+        (mut found, tail): (Integral, &Tail),
         demand: &Demand,
     ) -> Integral {
+        let mut classified = computed.with_tail(found, tail, demand);
         let count = computed.count();
         let most = self.settings.counts().1;
         let zeros = self
@@ -399,44 +399,52 @@ impl OscillatingIntegral<'_> {
             omega: Interval::point(self.omega),
             gap: Kronrod::new(self.settings.gauss).gap(),
             step: STEP,
+            roundoff: self.settings.roundoff,
+            rise: Places::rise(self.oscillator),
         };
         // Once more, if the value that is found asks for more.
         for _ in 0..LOOKS {
-            if classified.status != Status::Ok {
+            if !matches!(classified.status, Status::Ok | Status::NotConverged) {
                 return classified;
             }
             // Of integrals all of whose samples are zero: what is next to nothing beside a peak of height 1.
             let tolerance = match demand.tolerance(classified.value) {
                 0.0 => LEAST_HIDDEN / self.omega,
-                tolerance => tolerance,
+                tolerance if classified.status == Status::Ok => tolerance,
+                tolerance => tolerance.max(classified.error),
             };
             let hidden = amplitude.enclosed().and_then(|mut g| {
-                Look::new(&mut g, places, tolerance).hidden(|k| computed.panels(k))
+                let goal = classified.error.max(SHARP * tolerance);
+                Look::new(&mut g, places, (tolerance, goal)).hidden(|k| computed.panels(k))
             });
             let Some(hidden) = hidden else {
                 return classified.unproven();
             };
             if hidden.is_empty() {
-                return classified;
+                return classified.hiding(hidden.unseen, demand);
             }
             let mut source = self.areas(amplitude, count);
             let target = 0.03 * tolerance / count as f64;
             if !computed.look_closer(&mut source, &hidden, (target, demand)) {
-                return classified;
+                classified = computed.with_tail(found, tail, demand);
+                return classified.hiding(hidden.unseen, demand);
             }
-            let found = if count > most {
+            found = if count > most {
                 Integral::without_value(Status::NotConverged)
             } else {
                 computed.classify(&mut source, demand)
             };
             classified = computed.with_tail(found, tail, demand);
             if demand.tolerance(classified.value) >= tolerance {
-                return classified;
+                return classified.hiding(hidden.unseen, demand);
             }
         }
         classified.unproven()
     }
 }
+
+/// Part of the tolerance below which nothing is asked of what may hide.
+const SHARP: f64 = 1e-4;
 
 /// Looks at an integral's head and areas at most.
 const LOOKS: usize = 3;

@@ -52,7 +52,7 @@ impl Task {
                 Precision::F64 => f64::EPSILON,
                 Precision::F32 => f64::from(f32::EPSILON),
             };
-            let proven = prove(self, &group, rows, (&outcomes, epsilon), settings);
+            let unseen = prove(self, &group, rows, (&outcomes, epsilon), settings);
             // More areas may still lead to a value, or f64.
             let more = settings.areas.is_none();
             let known = |i: usize, outcome: &Option<Outcome>| {
@@ -69,7 +69,18 @@ impl Task {
                         examined: 0.0,
                     })
                     // Nothing but zeros takes a proof of the head too.
-                    .filter(|found| found.status != Status::Ok || proven[i] && found.value != 0.0)
+                    .filter(|found| found.status != Status::Ok || found.value != 0.0)
+                    .map(|found| match found.status {
+                        Status::Ok => Integral {
+                            error: found.error + unseen[i],
+                            ..found
+                        },
+                        _ => found,
+                    })
+                    .filter(|found| {
+                        let most = settings.atol.max(settings.rtol * found.value.abs());
+                        found.status != Status::Ok || found.error <= most
+                    })
                     .map(|found| found.proven())
             };
             if group.rows.len() == results.len() {
@@ -168,7 +179,7 @@ fn groups(task: &Task, rows: &Rows<'_>, settings: &Settings) -> Result<Vec<Group
     Ok(groups)
 }
 
-/// Which of the outcomes that are OK have a tail without a feature beyond their areas. The others the CPU computes, with areas over what is there.
+/// Bounds on what may hide in the outcomes that are OK, infinite where that may be a feature. Those the CPU computes, with areas over what is there.
 ///
 /// Rows are split by their parameters until one proof with intervals for parameters serves all rows of a part: of a million rows a part has hundreds.
 fn prove(
@@ -177,8 +188,8 @@ fn prove(
     rows: &Rows<'_>,
     (outcomes, epsilon): (&[Option<Outcome>], f64),
     settings: &Settings,
-) -> Vec<bool> {
-    let mut proven = vec![false; group.rows.len()];
+) -> Vec<f64> {
+    let mut proven = vec![f64::INFINITY; group.rows.len()];
     let Form::Oscillating { amplitude, .. } = &task.form else {
         return proven;
     };
@@ -218,8 +229,8 @@ fn prove(
             })
         })
         .collect();
-    for index in shared::prove(&amplitude.program, rule, items) {
-        proven[index] = true;
+    for (index, unseen) in shared::prove(&amplitude.program, rule, items) {
+        proven[index] = unseen;
     }
     proven
 }

@@ -29,11 +29,8 @@ impl<'a> Rounding<'a> {
 
     /// The value of `f` at x, which is node number `node` of a panel and is multiplied by `factor`.
     pub(super) fn at(&mut self, f: &mut impl Function, node: usize, factor: f64, x: f64) -> f64 {
-        // The weights of a rule sum up to 2.
-        let weight = match (self.thorough, node == self.weights.len() / 2) {
-            (true, _) => self.weights[node],
-            (false, true) => 2.0,
-            (false, false) => return f.at(x),
+        let Some(weight) = node_weight(self.weights, node, self.thorough) else {
+            return f.at(x);
         };
         let (value, error) = f.with_error(x);
         self.sum += weight * factor.abs() * error;
@@ -43,6 +40,15 @@ impl<'a> Rounding<'a> {
     /// Integral of the error over a range of this width.
     pub(super) fn of(&self, width: f64) -> f64 {
         0.5 * width / self.panels as f64 * self.sum
+    }
+}
+
+/// The weight of a node in the sum of the roundoff; none where its roundoff is not asked for. The weights of a rule sum up to 2.
+fn node_weight(weights: &[f64], node: usize, thorough: bool) -> Option<f64> {
+    match (thorough, node == weights.len() / 2) {
+        (true, _) => weights.get(node).copied(),
+        (false, true) => Some(2.0),
+        (false, false) => None,
     }
 }
 
@@ -136,56 +142,80 @@ const VAIN: usize = 4;
 pub(super) const EIGHTHS: [f64; 9] = [0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0];
 
 /// The same over a range that equal panels do not resolve: of panels with these `ends`, as parts of the range, the worst one is bisected until the error is within
-/// `target`. So steps and kinks are found; poles are not, nor does noise become less. `f` is given the part of the range below.
+/// `target`. So steps and kinks are found; poles are not, nor does noise become less. `f` is given the part of the range below, and whether a bound on the roundoff
+/// of the value is asked for. The integral of those bounds is returned too.
 pub(super) fn resolved(
     kronrod: &Kronrod,
     (ends, width): (&[f64], f64),
     accuracy: Accuracy,
     target: f64,
-    mut f: impl FnMut(f64) -> f64,
-) -> Estimate {
+    mut f: impl FnMut(f64, bool) -> (f64, f64),
+) -> (Estimate, f64) {
+    let weights = &kronrod.rule.weights;
     let mut piece = |from: f64, part: f64| {
-        let sum = kronrod_sum(kronrod, (1, part * width), accuracy, |_, below| {
-            f(from + below * part)
+        let mut rounding = 0.0;
+        let sum = kronrod_sum(kronrod, (1, part * width), accuracy, |place, below| {
+            let weight = match place {
+                Place::Node { node, .. } => node_weight(weights, node, accuracy.thorough),
+                Place::Beyond => None,
+            };
+            let (value, error) = f(from + below * part, weight.is_some());
+            rounding += weight.unwrap_or(0.0) * error;
+            value
         });
-        (from, part, sum)
+        Piece {
+            from,
+            part,
+            sum,
+            rounding: 0.5 * part * width * rounding,
+        }
     };
     let panels = ends.windows(2);
-    let mut pieces: Vec<(f64, f64, Estimate)> = panels
+    let mut pieces: Vec<Piece> = panels
         .map(|ends| piece(ends[0], ends[1] - ends[0]))
         .collect();
     let mut vain = 0;
     for _ in 0..BISECTIONS {
-        let total: f64 = pieces.iter().map(|(.., sum)| sum.error).sum();
+        let total: f64 = pieces.iter().map(|piece| piece.sum.error).sum();
         let largest =
             |(i, a): (usize, f64), (j, b): (usize, f64)| if b > a { (j, b) } else { (i, a) };
-        let errors = pieces.iter().map(|(.., sum)| sum.error).enumerate();
+        let errors = pieces.iter().map(|piece| piece.sum.error).enumerate();
         let Some((worst, error)) = errors.reduce(largest) else {
             break;
         };
         if total.is_nan() || total <= target || vain > VAIN {
             break;
         }
-        let (from, part, _) = pieces.swap_remove(worst);
+        let Piece { from, part, .. } = pieces.swap_remove(worst);
         let halves = [
             piece(from, 0.5 * part),
             piece(from + 0.5 * part, 0.5 * part),
         ];
-        let left: f64 = halves.iter().map(|(.., sum)| sum.error).sum();
+        let left: f64 = halves.iter().map(|piece| piece.sum.error).sum();
         vain += usize::from(left > 0.75 * error);
         pieces.extend(halves);
     }
     in_all(pieces)
 }
 
+/// A part of a range, with its integral.
+struct Piece {
+    from: f64,
+    part: f64,
+    sum: Estimate,
+    /// Integral of the bounds on the roundoff of the values.
+    rounding: f64,
+}
+
 /// The sum of all pieces in the order of their beginnings, whatever was bisected first.
-fn in_all(mut pieces: Vec<(f64, f64, Estimate)>) -> Estimate {
-    pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
-    pieces
+fn in_all(mut pieces: Vec<Piece>) -> (Estimate, f64) {
+    pieces.sort_by(|a, b| a.from.total_cmp(&b.from));
+    let sum = pieces
         .iter()
-        .fold(Estimate::default(), |all, (.., sum)| Estimate {
+        .fold(Estimate::default(), |all, Piece { sum, .. }| Estimate {
             value: all.value + sum.value,
             error: all.error + sum.error,
             magnitude: all.magnitude + sum.magnitude,
-        })
+        });
+    (sum, pieces.iter().map(|piece| piece.rounding).sum())
 }

@@ -482,6 +482,21 @@ impl Task {
         }
     }
 
+    /// The boundaries of a whole integrand that are points.
+    pub(crate) fn boundaries(&self) -> Option<&[f64]> {
+        match &self.form {
+            Form::Whole {
+                boundaries: Boundaries::Points(points),
+                ..
+            }
+            | Form::WholeFunction {
+                boundaries: Boundaries::Points(points),
+                ..
+            } => Some(points),
+            _ => None,
+        }
+    }
+
     /// Whether integrals are sampled beyond their areas, [`Settings::beyond`] half periods far; others are proven, or end with the given boundaries.
     pub fn is_sampled(&self) -> bool {
         match &self.form {

@@ -300,6 +300,7 @@ pub(super) fn title(args: &LongmanArgs) -> String {
         (None, None) => format!(
             "{} * {}({} x)",
             match (&args.amplitude, &args.samples) {
+                (Some(amplitude), _) if is_sum(amplitude) => format!("({amplitude})"),
                 (Some(amplitude), _) => amplitude.clone(),
                 (None, samples) => path_of(samples).unwrap_or_default(),
             },
@@ -307,6 +308,29 @@ pub(super) fn title(args: &LongmanArgs) -> String {
             args.frequency.as_deref().unwrap_or_default()
         ),
     }
+}
+
+/// Whether an expression is a sum or a difference, which a product needs parentheses around.
+fn is_sum(text: &str) -> bool {
+    let (mut depth, mut before) = (0, [' '; 2]);
+    for c in text.chars().filter(|c| !c.is_whitespace()) {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            '+' | '-' if depth == 0 => {
+                let [digit, last] = before;
+                let exponent =
+                    matches!(last, 'e' | 'E') && (digit.is_ascii_digit() || digit == '.');
+                let sign = matches!(last, ' ' | '^' | '*' | '/' | '+' | '-');
+                if !exponent && !sign {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        before = [before[1], c];
+    }
+    false
 }
 
 fn path_of(path: &Option<PathBuf>) -> Option<String> {
@@ -344,4 +368,28 @@ pub(super) fn twice(name: &str, how: &str) -> Failure {
     Failure::Usage(format!(
         "the parameter '{name}' is given twice, {how}; give it once"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_told_from_products() {
+        for text in ["x^(1/x)-1", "1 + x", "e-x", "2*x-1e-3", "(1+x)-(2)", "-x+1"] {
+            assert!(is_sum(text), "{text}");
+        }
+        for text in [
+            "x^(1/x-1)",
+            "-x",
+            "2^-x",
+            "1e-3*x",
+            "3*-x",
+            "exp(-x)",
+            "(1+x)",
+            "1.e-3/x",
+        ] {
+            assert!(!is_sum(text), "{text}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The integrals of a call: the integrand, and a row of parameters for each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::cli::text;
 use crate::error::{Error, Result};
 use crate::longman::family::{FAMILIES, Family};
 use crate::longman::sampled::Samples;
-use crate::longman::{Boundaries, Task};
+use crate::longman::{AREAS, Boundaries, Task};
 
 /// Rows of parameters: the lower limits, and a column for each parameter of the task.
 pub(in crate::cli) struct Rows {
@@ -25,6 +25,8 @@ pub(in crate::cli) struct Rows {
     pub(super) long: Option<(u64, usize)>,
     /// Columns that name no parameter.
     pub(super) unused: Vec<String>,
+    /// Why no integral can be computed with the zeros of a file.
+    pub(super) zeros: Option<String>,
 }
 
 impl Rows {
@@ -68,8 +70,31 @@ pub(in crate::cli) fn problem(
     let names = given.keys().chain(&header).map(String::as_str);
     let known: Vec<&str> = names.filter(|name| *name != "x").collect();
     let task = task(args, &known)?;
-    let rows = rows(args, &task, given, (&header, input))?;
+    let mut rows = rows(args, &task, given, (&header, input))?;
+    if let (Some(path), Some(zeros)) = (&args.zeros_file, task.boundaries()) {
+        rows.zeros = insufficient(path, zeros, &rows.lower);
+    }
     Ok((task, rows))
+}
+
+/// Why these zeros of a file are no boundaries of any row, if that is so.
+fn insufficient(path: &Path, zeros: &[f64], lower: &[f64]) -> Option<String> {
+    let path = path.display();
+    if let Some(pair) = zeros.windows(2).find(|pair| pair[1] <= pair[0]) {
+        let [before, after] = [pair[0], pair[1]];
+        return Some(format!(
+            "; the zeros of '{path}' must ascend, and {after} follows {before}"
+        ));
+    }
+    let least = lower.iter().copied().fold(f64::INFINITY, f64::min);
+    let count = zeros.iter().filter(|zero| **zero >= least).count();
+    let needed = AREAS.start() + 1;
+    (count < needed).then(|| {
+        format!(
+            "; the zeros of '{path}' from the lower limit on are {count}, and {} areas need {needed}",
+            AREAS.start()
+        )
+    })
 }
 
 fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure> {
@@ -241,10 +266,10 @@ fn read_header(path: &Path, reader: &mut Reader) -> Result<Vec<String>> {
             "an empty file; its first line must name the columns",
         ));
     }
-    for (i, name) in names.iter().enumerate() {
-        if !name.is_empty() && names[..i].contains(name) {
-            return Err(Error::file(path, format!("two columns are named '{name}'")));
-        }
+    let mut known = HashSet::with_capacity(names.len());
+    let mut named = names.iter().filter(|name| !name.is_empty());
+    if let Some(name) = named.find(|name| !known.insert(name.as_str())) {
+        return Err(Error::file(path, format!("two columns are named '{name}'")));
     }
     Ok(names)
 }
@@ -300,19 +325,24 @@ fn origins(
 ) -> std::result::Result<Vec<Origin>, Failure> {
     let mut missing = Vec::new();
     let mut origins = Vec::new();
+    let columns: HashMap<&str, usize> = header
+        .iter()
+        .enumerate()
+        .map(|(column, name)| (name.as_str(), column))
+        .collect();
+    let known: HashSet<&str> = task.parameters().iter().map(String::as_str).collect();
     for name in task.parameters() {
-        let column = header.iter().position(|column| column == name);
-        match (column, given.get(name)) {
+        match (columns.get(name.as_str()), given.get(name)) {
             (Some(_), Some(_)) => {
                 return Err(twice(name, "by a column of the input and by a flag"));
             }
-            (Some(column), None) => origins.push(Origin::Column(column)),
+            (Some(column), None) => origins.push(Origin::Column(*column)),
             (None, Some(value)) => origins.push(Origin::Flag(*value)),
             (None, None) => missing.push(name.as_str()),
         }
     }
     for name in given.keys() {
-        if !task.parameters().contains(name) && !LIMITS.contains(&name.as_str()) {
+        if !known.contains(name.as_str()) && !LIMITS.contains(&name.as_str()) {
             let names = task.parameters().join(", ");
             return Err(Failure::Usage(format!(
                 "the integrand has no parameter '{name}'; it has {}",
@@ -346,14 +376,15 @@ fn origins(
 }
 
 /// Names of the columns that are no parameter's.
-fn unused<'a>(header: &[String], origins: impl Iterator<Item = &'a Origin> + Clone) -> Vec<String> {
-    let taken = |at: usize| {
-        origins
-            .clone()
-            .any(|origin| matches!(origin, Origin::Column(column) if *column == at))
-    };
+fn unused<'a>(header: &[String], origins: impl Iterator<Item = &'a Origin>) -> Vec<String> {
+    let taken: HashSet<usize> = origins
+        .filter_map(|origin| match origin {
+            Origin::Column(column) => Some(*column),
+            Origin::Flag(_) => None,
+        })
+        .collect();
     let named = header.iter().enumerate();
-    let unused = named.filter(|(at, name)| !name.is_empty() && !taken(*at));
+    let unused = named.filter(|(at, name)| !name.is_empty() && !taken.contains(at));
     unused.map(|(_, name)| name.clone()).collect()
 }
 
@@ -380,6 +411,7 @@ fn rows(
             unreadable: None,
             long: None,
             unused: Vec::new(),
+            zeros: None,
         });
     };
     let mut rows = Rows {
@@ -389,6 +421,7 @@ fn rows(
         unreadable: None,
         long: None,
         unused: unused(header, origins.iter().chain([&limit])),
+        zeros: None,
     };
     let columns = origins
         .iter()

@@ -91,10 +91,12 @@ impl Outcome<'_> {
             return Ok(());
         }
         let invalid = |result: &Integral| result.status == Status::InvalidArgument;
-        let hint = if self.results.iter().all(invalid) {
-            "; a lower limit is at least 0, a frequency positive, and every parameter a number"
-        } else {
-            ""
+        let hint = match &self.rows.zeros {
+            _ if !self.results.iter().all(invalid) => "",
+            Some(zeros) => zeros,
+            None => {
+                "; a lower limit is at least 0, a frequency or half period positive, and every parameter a number"
+            }
         };
         let text = format!("no integral is OK: {}{hint}", self.statuses());
         Err(Error::Numerical(text).into())

@@ -13,7 +13,7 @@
 mod compile;
 mod evaluate;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rarefy_kernels::longman::program::{Bounded, Operation, no_special, no_special_error};
 
@@ -140,7 +140,7 @@ impl Expression {
             text,
             at: 0,
             depth: 0,
-            names,
+            names: names.iter().copied().collect(),
             graph: Graph::default(),
         };
         let root = parser.sum()?;
@@ -171,6 +171,7 @@ struct Graph {
     nodes: Vec<Node>,
     known: HashMap<Key, u32>,
     parameters: Vec<String>,
+    places: HashMap<String, u32>,
 }
 
 impl Graph {
@@ -195,12 +196,16 @@ impl Graph {
     }
 
     fn parameter(&mut self, name: &str) -> u32 {
-        let place = self.parameters.iter().position(|known| known == name);
-        let place = place.unwrap_or_else(|| {
-            self.parameters.push(name.to_owned());
-            self.parameters.len() - 1
-        });
-        self.add(Node::Parameter(place as u32))
+        let place = match self.places.get(name) {
+            Some(place) => *place,
+            None => {
+                let place = self.parameters.len() as u32;
+                self.parameters.push(name.to_owned());
+                self.places.insert(name.to_owned(), place);
+                place
+            }
+        };
+        self.add(Node::Parameter(place))
     }
 
     fn unary(&mut self, operation: Operation, a: u32) -> u32 {
@@ -337,11 +342,16 @@ fn apply(operation: Operation, a: f64, b: f64) -> f64 {
     rarefy_kernels::longman::program::apply(operation.code(), a, b, &special_operation)
 }
 
+/// The value of an operation, by its number in an instruction.
+pub(in crate::longman) fn value_of(operation: u32, a: f64, b: f64) -> f64 {
+    rarefy_kernels::longman::program::apply(operation, a, b, &special_operation)
+}
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
-    names: &'a [&'a str],
+    names: HashSet<&'a str>,
     graph: Graph,
 }
 
@@ -495,14 +505,14 @@ impl Parser<'_> {
         let name = self.rest().get(..length).unwrap_or_default().to_owned();
         let start = self.at;
         self.at += length;
-        if self.peek() == Some('(') && !self.names.contains(&name.as_str()) {
+        if self.peek() == Some('(') && !self.names.contains(name.as_str()) {
             return self.call(&name, start);
         }
         if name == "x" {
             return Ok(self.graph.add(Node::X));
         }
         let constant = match name.as_str() {
-            _ if self.names.contains(&name.as_str()) => None,
+            _ if self.names.contains(name.as_str()) => None,
             "pi" => Some(std::f64::consts::PI),
             "e" => Some(std::f64::consts::E),
             _ => None,
@@ -510,7 +520,7 @@ impl Parser<'_> {
         if let Some(value) = constant {
             return Ok(self.graph.add(Node::Number(value)));
         }
-        if !self.names.contains(&name.as_str()) && FUNCTIONS.iter().any(|f| f.name == name) {
+        if !self.names.contains(name.as_str()) && FUNCTIONS.iter().any(|f| f.name == name) {
             return Err(self.refuse(&format!("'(' after the function {name}")));
         }
         Ok(self.graph.parameter(&name))

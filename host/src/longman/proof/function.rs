@@ -7,12 +7,12 @@ use super::jet::{Jet, Span};
 use crate::longman::expression::Program;
 
 /// The numbers of the operations, as patterns.
-mod codes {
+pub(super) mod codes {
     use super::Operation;
 
     macro_rules! codes {
         ($($name:ident $operation:ident)*) => {
-            $(pub(super) const $name: u32 = Operation::$operation as u32;)*
+            $(pub(in crate::longman::proof) const $name: u32 = Operation::$operation as u32;)*
         };
     }
     codes! {
@@ -59,6 +59,14 @@ impl<'a> Function<'a> {
     pub(crate) fn over(&mut self, span: &Span) -> &Jet {
         let shape = self.program.shape();
         self.slots[0] = Jet::variable(span);
+        self.run((shape.prologue, shape.length), span);
+        &self.slots[shape.result as usize]
+    }
+
+    /// The function over the range below `span.start`, by powers of span.start/x.
+    pub(crate) fn below(&mut self, span: &Span) -> &Jet {
+        let shape = self.program.shape();
+        self.slots[0] = Jet::variable_below(span);
         self.run((shape.prologue, shape.length), span);
         &self.slots[shape.result as usize]
     }

@@ -17,6 +17,8 @@
 //! to the order fall at least like [`DECAY`]. Its reciprocal overflows, so that a jet may carry the jet of its own reciprocal, from which 1/cosh(x) and
 //! 1/(exp(x) - 1) are found.
 
+mod exponential;
+
 use super::interval::Interval;
 
 /// Coefficients of a jet at most.
@@ -87,6 +89,8 @@ pub(crate) struct Jet {
     /// All coefficients above this one are zero.
     degree: usize,
     inverse: Option<Box<Jet>>,
+    /// Sign and argument of an exponential.
+    exponential: Option<Box<(f64, Jet)>>,
 }
 
 impl Jet {
@@ -99,6 +103,7 @@ impl Jet {
             rad: [0.0; TERMS],
             degree: 0,
             inverse: None,
+            exponential: None,
         };
         jet.set_value(value);
         jet
@@ -110,6 +115,14 @@ impl Jet {
         jet.exponent = 1.0;
         jet.degree = 1;
         jet.mid[1] = span.start;
+        jet
+    }
+
+    /// x = start/t for t from 1 to the ratio of the span: the range below `start`, down to 0 where the span has no end. The coefficients are those of x, and
+    /// powers of t carry them as they do above.
+    pub(crate) fn variable_below(span: &Span) -> Self {
+        let mut jet = Self::variable(span);
+        jet.exponent = -1.0;
         jet
     }
 
@@ -169,16 +182,18 @@ impl Jet {
         }
         self.set_value(self.value * by);
         self.inverse = None;
+        self.exponential = None;
         self
     }
 
     /// The same function, carried by another power of t.
     fn carried(self, span: &Span, exponent: f64) -> Self {
         let by = span.power(self.exponent - exponent);
-        let inverse = self.inverse.clone();
+        let (inverse, exponential) = (self.inverse.clone(), self.exponential.clone());
         let mut jet = self.scaled(by);
         jet.exponent = exponent;
         jet.inverse = inverse;
+        jet.exponential = exponential;
         jet
     }
 
@@ -188,6 +203,9 @@ impl Jet {
             *m = -*m;
         }
         self.inverse = self.inverse.map(|inverse| Box::new(inverse.negated()));
+        if let Some(exponential) = &mut self.exponential {
+            exponential.0 = -exponential.0;
+        }
         self
     }
 
@@ -221,6 +239,13 @@ impl Jet {
         }
         sum.set_value(sum.value + b.value);
         sum.inverse = inverse;
+        sum.exponential = None;
+        // Where the sum may be zero, a difference of exponentials has a sharper form.
+        if sum.value.contains(0.0)
+            && let Some(sharp) = self.difference_of_exponentials(other, span)
+        {
+            return sharp;
+        }
         sum
     }
 
@@ -284,6 +309,7 @@ impl Jet {
         if other.degree == 0 {
             quotient = Self {
                 inverse: None,
+                exponential: None,
                 ..self.clone()
             }
             .scaled(reciprocal);
@@ -425,7 +451,10 @@ impl Jet {
                 (y.mid[k], y.rad[k]) = derivative_dot(&u, &y, k);
             }
         }
-        y
+        if self.is_constant() {
+            return y;
+        }
+        y.of_exponent(1.0, self.clone())
     }
 
     /// A function of which the reciprocal alone is known.

@@ -7,13 +7,17 @@ use rayon::prelude::*;
 
 use super::function::Function;
 use super::interval::Interval;
-use super::tail::Wave;
+use super::limit::{Limit, limit};
+use super::tail::{Reach, Wave};
 use super::within::{Look, Places};
 use crate::longman::expression::Program;
 use crate::longman::oscillator::Oscillator;
 
 /// Part of the tolerance that the remainder may have.
 const SHARE: f64 = 0.1;
+
+/// Part of the tolerance that is asked of what may hide, where it costs little.
+const GOAL: f64 = 1e-3;
 
 /// Items that a task of its own takes.
 const PARALLEL: usize = 512;
@@ -53,21 +57,23 @@ pub(in crate::longman) struct Rule<'a> {
     pub(in crate::longman) panels: fn(usize) -> usize,
 }
 
-/// Indices of the items of which nothing hides, beyond their areas or within.
+/// Indices of the items of which nothing larger than allowed hides, beyond their areas or within, and bounds on what may.
 pub(in crate::longman) fn prove(
     program: &Program,
     rule: Rule<'_>,
     mut items: Vec<Item>,
-) -> Vec<usize> {
+) -> Vec<(usize, f64)> {
     part(program, rule, &mut items)
 }
 
-fn part(program: &Program, rule: Rule<'_>, items: &mut [Item]) -> Vec<usize> {
+fn part(program: &Program, rule: Rule<'_>, items: &mut [Item]) -> Vec<(usize, f64)> {
     if items.is_empty() {
         return Vec::new();
     }
-    if items.len() <= MOST && is_proven(program, rule, items) {
-        return items.iter().map(|item| item.index).collect();
+    if items.len() <= MOST
+        && let Some(unseen) = unseen(program, rule, items)
+    {
+        return items.iter().map(|item| (item.index, unseen)).collect();
     }
     if items.len() == 1 {
         return Vec::new();
@@ -105,8 +111,8 @@ fn part(program: &Program, rule: Rule<'_>, items: &mut [Item]) -> Vec<usize> {
     all
 }
 
-/// Whether one proof serves all items.
-fn is_proven(program: &Program, rule: Rule<'_>, items: &[Item]) -> bool {
+/// A bound on what may hide in each of the items, if one proof serves all.
+fn unseen(program: &Program, rule: Rule<'_>, items: &[Item]) -> Option<f64> {
     let ends = |x: &dyn Fn(&Item) -> f64| {
         let low = items.iter().map(x).fold(f64::INFINITY, f64::min);
         let high = items.iter().map(x).fold(f64::NEG_INFINITY, f64::max);
@@ -120,21 +126,22 @@ fn is_proven(program: &Program, rule: Rule<'_>, items: &[Item]) -> bool {
     let tolerance = ends(&|item| item.tolerance);
     // Frequencies and tolerances far apart would ask the smallest of the largest.
     if !(omega.hi < 2.0 * omega.lo && (items.len() == 1 || tolerance.hi < 1e3 * tolerance.lo)) {
-        return false;
+        return None;
     }
-    let Some(mut g) = Function::new(program, &parameters) else {
-        return false;
-    };
+    let mut g = Function::new(program, &parameters)?;
     // The range begins before the last boundary of each, and the smallest frequency has the largest remainder.
-    let Some(last) = rule.zeros.last() else {
-        return false;
-    };
+    let last = rule.zeros.last()?;
     let from = last / omega.hi;
     let wave = Wave::new(rule.oscillator, omega.lo);
     let target = SHARE * tolerance.lo;
-    let reach = wave.reach(&mut g, (from, target), true);
-    if !reach.is_some_and(|reach| reach.from <= from) {
-        return false;
+    let near = |reach: Option<Reach>| reach.is_some_and(|reach| reach.from <= from);
+    let reach = wave.reach(&mut g, (from, target), false);
+    // Slower than all powers: each has its own limit.
+    if !near(reach)
+        && !(items.iter().all(|item| vanishes(program, rule, item))
+            && near(wave.reach(&mut g, (from, target), true)))
+    {
+        return None;
     }
     let places = Places {
         lower: 0.0,
@@ -142,8 +149,18 @@ fn is_proven(program: &Program, rule: Rule<'_>, items: &[Item]) -> bool {
         omega,
         gap: rule.gap,
         step: rule.step,
+        roundoff: f64::EPSILON,
+        rise: Places::rise(rule.oscillator),
     };
-    Look::new(&mut g, places, tolerance.lo).is_clear(rule.panels)
+    Look::new(&mut g, places, (tolerance.lo, GOAL * tolerance.lo)).unseen(rule.panels)
+}
+
+fn vanishes(program: &Program, rule: Rule<'_>, item: &Item) -> bool {
+    let own = match rule.oscillator {
+        Oscillator::BesselJ(_) => 0.5,
+        Oscillator::Cos | Oscillator::Sin => 0.0,
+    };
+    limit(program, &item.parameters, own) == Limit::Vanishes
 }
 
 #[cfg(test)]
@@ -181,7 +198,9 @@ mod tests {
             step: 0.05,
             panels: |_| 1,
         };
-        let mut proven = prove(&program, rule, items);
+        let proven = prove(&program, rule, items);
+        assert!(proven.iter().all(|(_, unseen)| *unseen <= 1e-10));
+        let mut proven: Vec<usize> = proven.into_iter().map(|(index, _)| index).collect();
         proven.sort_unstable();
         let expected: Vec<usize> = (0..3000).filter(|i| i % 100 != 7).collect();
         assert_eq!(proven, expected);

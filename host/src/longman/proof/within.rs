@@ -9,11 +9,13 @@
 //! | the coefficient x^m g^(m)/m! of the highest order is at most [`POWER`] times g | a peak of width w has (x/w)^m/(m/2)! times its height there: one narrower than x/20 is below 1e-12 of g |
 //!
 //! Ranges begin with all areas and are halved. An area that does not pass is divided into pieces that pass with the nodes of a panel of their own, and so steps,
-//! kinks and narrow peaks are found. The head is divided down to [`NEAREST`] of its width: nearer to the lower limit tanh-sinh has its nodes.
+//! kinks and narrow peaks are found. The head is divided down to where the rest, to the lower limit, is a power or below the tolerance as a whole. What passes by
+//! its height may be missing in the value, and is part of the error.
 
 use super::function::Function;
 use super::interval::Interval;
 use super::jet::{Jet, Span, TERMS};
+use crate::longman::oscillator::Oscillator;
 
 /// Highest derivative that is asked for.
 const ORDER: usize = TERMS - 1;
@@ -30,12 +32,19 @@ const PIECES: usize = 256;
 /// Part of the tolerance of an area that each of its pieces may hide.
 const SHARE: f64 = 0.125;
 
-/// Width of a piece in units of its place that is roundoff of x: no more than a bound on the function is asked for there.
-const ROUNDOFF: f64 = 4e-15;
+/// Width of a piece in units of its place and of the roundoff of x below which no more than a bound on the function is asked for.
+const ROUNDOFF: f64 = 2.0;
 
-/// Ratio of the ends of the ranges of a head that starts at 0, and the least of its width that they reach.
+/// Ratio of the ends of the ranges of a head that starts at 0, and the part of its width from which on they may be wider.
 const RATIO: f64 = 4.0;
 const NEAREST: f64 = 1.0 / 4096.0;
+
+/// The part of a head from which on bounds alone are asked for where they are small enough, and the ratio of the ends of their ranges.
+const DEEP: f64 = 1e-12;
+const SPARSE: f64 = 4_294_967_296.0;
+
+/// Least x with all digits, about.
+const LOWEST: f64 = 1e-290;
 
 /// Longest step of tanh-sinh on the CPU.
 pub(in crate::longman) const STEP: f64 = 0.125;
@@ -53,9 +62,33 @@ pub(in crate::longman) struct Places<'a> {
     pub(in crate::longman) gap: f64,
     /// Longest step of tanh-sinh in the head.
     pub(in crate::longman) step: f64,
+    /// Unit of roundoff of x.
+    pub(in crate::longman) roundoff: f64,
+    /// Power of x of the oscillator at 0, at most 1.
+    pub(in crate::longman) rise: f64,
 }
 
 impl Places<'_> {
+    /// The power of the phase that bounds an oscillator near 0: |J_nu(s)| <= (s/2)^nu/Gamma(nu + 1), at most twice s^nu below nu = 0.
+    pub(in crate::longman) fn rise(oscillator: Oscillator) -> f64 {
+        match oscillator {
+            Oscillator::Cos => 0.0,
+            Oscillator::Sin => 1.0,
+            Oscillator::BesselJ(nu) => nu.min(1.0),
+        }
+    }
+
+    /// Largest magnitude of the oscillator in a range of the head.
+    fn wave(&self, low: f64, high: f64) -> f64 {
+        if self.lower > 0.0 {
+            1.0
+        } else if self.rise >= 0.0 {
+            (self.omega.hi * high).min(1.0).powf(self.rise)
+        } else {
+            (2.0 * (self.omega.lo * low).powf(self.rise)).max(1.0)
+        }
+    }
+
     /// The range of the areas from number i to before number j.
     fn range(&self, i: usize, j: usize) -> (f64, f64) {
         (self.zeros[i] / self.omega.hi, self.zeros[j] / self.omega.lo)
@@ -69,6 +102,8 @@ impl Places<'_> {
 /// Where the nodes may miss something: ends of pieces that would not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::longman) struct Hidden {
+    /// Integral of what is nowhere higher than allowed, and may hide therefore.
+    pub(in crate::longman) unseen: f64,
     /// Of the head: it is known below the first of them.
     pub(in crate::longman) head: Option<Vec<f64>>,
     /// Of areas, by number.
@@ -87,29 +122,36 @@ pub(in crate::longman) struct Look<'a, 'p> {
     places: Places<'a>,
     /// Error that an area may have.
     tolerance: f64,
+    /// Error of an area that is asked for where it costs little.
+    goal: f64,
+    /// The error of all that passed.
+    unseen: f64,
     spent: u32,
 }
 
 impl<'a, 'p> Look<'a, 'p> {
+    /// `tolerance` is the error that an integral may have, and `goal` what is asked of ranges that are halved anyway.
     pub(in crate::longman) fn new(
         g: &'a mut Function<'p>,
         places: Places<'a>,
-        tolerance: f64,
+        (tolerance, goal): (f64, f64),
     ) -> Self {
-        let areas = places.zeros.len().max(2) - 1;
+        let areas = (places.zeros.len().max(2) - 1) as f64;
         Self {
             g,
             places,
-            tolerance: tolerance / areas as f64,
+            tolerance: tolerance / areas,
+            goal: goal.min(tolerance) / areas,
+            unseen: 0.0,
             spent: 0,
         }
     }
 
-    /// Whether nothing hides, where area k has `panels(k)` of them.
-    pub(in crate::longman) fn is_clear(&mut self, panels: impl Fn(usize) -> usize) -> bool {
-        self.suspects(panels, 1)
-            .is_some_and(|areas| areas.is_empty())
-            && self.head() == Some(None)
+    /// A bound on what may hide, where area k has `panels(k)` of them; none if that is more than allowed somewhere.
+    pub(in crate::longman) fn unseen(&mut self, panels: impl Fn(usize) -> usize) -> Option<f64> {
+        let areas = self.suspects(panels, 1)?;
+        let clear = areas.is_empty() && self.head()?.is_none();
+        clear.then_some(self.unseen)
     }
 
     /// The places where something may hide; none if there is no end of them.
@@ -122,6 +164,7 @@ impl<'a, 'p> Look<'a, 'p> {
             let range = self.places.range(k, k + 1);
             hidden.areas.push((k, self.pieces(range, 0.0)?));
         }
+        hidden.unseen = self.unseen;
         Some(hidden)
     }
 
@@ -136,7 +179,18 @@ impl<'a, 'p> Look<'a, 'p> {
                 .fold(0.0, f64::max);
             let width = (i..j).map(|k| self.places.width(k)).fold(0.0, f64::max);
             let (low, high) = self.places.range(i, j);
-            if low > 0.0 && self.height((low, high), half, 0.0)? * width <= self.tolerance {
+            let height = if low > 0.0 {
+                self.height((low, high), half, 0.0)?
+            } else {
+                f64::INFINITY
+            };
+            let allowed = if j - i == 1 {
+                self.tolerance
+            } else {
+                self.goal
+            };
+            if height * width <= allowed {
+                self.unseen += height * width * (j - i) as f64;
                 continue;
             }
             if j - i == 1 {
@@ -164,7 +218,7 @@ impl<'a, 'p> Look<'a, 'p> {
             let width = to - from;
             let distance = 0.5 * self.places.gap * width;
             let middle = 0.5 * (from + to);
-            let last = width <= ROUNDOFF * to;
+            let last = width <= ROUNDOFF * self.places.roundoff * to;
             let most = if last {
                 f64::MAX
             } else {
@@ -197,19 +251,28 @@ impl<'a, 'p> Look<'a, 'p> {
             let middle = (lower + 0.5 * width).clamp(from, to);
             0.5 * step(middle)
         };
-        let nearest = lower + NEAREST * width;
-        let mut to = end;
+        // Nearer places of a lower limit above 0 are not numbers.
+        let nearest = (16.0 * lower * self.places.roundoff).max(LOWEST);
+        let (mut to, mut ratio) = (end, RATIO);
         let mut hides = false;
-        while to > nearest {
-            if self.passes((lower, to), half((lower, to)), end, self.tolerance)? {
+        while to - lower > nearest {
+            if self.passes((lower, to), half((lower, to)), end, self.tolerance)?
+                || lower == 0.0 && to <= NEAREST * width && self.ends(to)?
+            {
                 break;
             }
-            let from = (lower + (to - lower) / RATIO).max(nearest);
+            let from = lower + ((to - lower) / ratio).max(nearest);
             let mut ranges = vec![(from, to)];
+            ratio = if to - lower <= NEAREST * width {
+                (ratio * ratio).min(SPARSE)
+            } else {
+                RATIO
+            };
             while let Some((from, to)) = ranges.pop() {
                 if self.passes((from, to), half((from, to)), end, self.tolerance)? {
                     continue;
                 }
+                ratio = RATIO;
                 // Pieces shorter than the steps are apart are for a panel of their own.
                 if to - from < 2.0 * half((from, to)) {
                     hides = true;
@@ -235,17 +298,83 @@ impl<'a, 'p> Look<'a, 'p> {
         shift: f64,
         most: f64,
     ) -> Option<bool> {
-        let most = (most / (high - low)).min(f64::MAX);
-        let plain = low > 0.0 && self.height((low, high), distance, 0.0)? <= most;
-        Some(plain || shift > 0.0 && self.height((low, high), distance, shift)? <= most)
+        let width = high - low;
+        let most = (most / width).min(f64::MAX);
+        // Areas lie beyond.
+        let wave = if high <= self.places.zeros[0] / self.places.omega.lo {
+            self.places.wave(low, high)
+        } else {
+            1.0
+        };
+        let mut shifts = [0.0, shift]
+            .into_iter()
+            .take(if shift > 0.0 { 2 } else { 1 });
+        while let Some(shift) = shifts.next() {
+            if low + shift > 0.0 {
+                let height = self.height((low, high), distance, shift)?;
+                let height = if height > 0.0 { height * wave } else { height };
+                if height <= most {
+                    self.unseen += height * width;
+                    return Some(true);
+                }
+            }
+        }
+        Some(false)
+    }
+
+    /// Whether nothing hides from here down to 0: the function is a power there, or all of it is below the tolerance.
+    fn ends(&mut self, to: f64) -> Option<bool> {
+        self.spend()?;
+        let span = Span {
+            start: to,
+            ratio: f64::INFINITY,
+            order: ORDER,
+        };
+        let jet = self.g.below(&span);
+        if jet.is_zero() || is_power(jet) {
+            return Some(true);
+        }
+        // t^e from x = to/t on: its integral is that of x^-e, times the rise of the oscillator.
+        let (mid, rad) = jet.coefficient(0);
+        let rise = self.places.rise;
+        let wave = if rise < 0.0 { 2.0 } else { 1.0 } * (self.places.omega.hi * to).powf(rise);
+        let all = (mid.abs() + rad) * to * wave / (1.0 + rise - jet.exponent()).max(0.0);
+        let most = SHARE * self.tolerance;
+        if all <= most {
+            self.unseen += all;
+            return Some(true);
+        }
+        // So far down no range of it may count, if all are bounded.
+        let width = self.places.zeros[0] / self.places.omega.lo;
+        let (mut edge, mut sum) = (to, 0.0);
+        while to < DEEP * width && edge > LOWEST {
+            self.spend()?;
+            let span = Span {
+                start: edge,
+                ratio: SPARSE,
+                order: 0,
+            };
+            let wave = self.places.wave(edge / SPARSE, edge);
+            sum += self.g.below(&span).values(&span).magnitude() * wave * edge;
+            // False for NaN.
+            if !(sum <= most) {
+                return Some(false);
+            }
+            edge /= SPARSE;
+        }
+        let known = edge <= LOWEST;
+        self.unseen += if known { sum } else { 0.0 };
+        Some(known)
+    }
+
+    fn spend(&mut self) -> Option<()> {
+        self.spent += 1;
+        (self.spent <= BUDGET).then_some(())
     }
 
     /// A bound on the height of what the nodes at this distance or nearer do not know of.
     fn height(&mut self, (low, high): (f64, f64), distance: f64, shift: f64) -> Option<f64> {
-        self.spent += 1;
-        if self.spent > BUDGET {
-            return None;
-        }
+        self.spend()?;
         let start = low + shift;
         let span = Span {
             start,
@@ -260,8 +389,17 @@ impl<'a, 'p> Look<'a, 'p> {
     }
 }
 
+/// Whether a function changes no faster than a power.
+fn is_power(jet: &Jet) -> bool {
+    let [(mid, rad), (high, more)] = [0, ORDER].map(|k| jet.coefficient(k));
+    high.abs() + more <= POWER * (mid.abs() - rad)
+}
+
 fn height(jet: &Jet, span: &Span, distance: f64) -> f64 {
     if jet.is_zero() {
+        return 0.0;
+    }
+    if is_power(jet) {
         return 0.0;
     }
     let e = jet.exponent();
@@ -269,10 +407,6 @@ fn height(jet: &Jet, span: &Span, distance: f64) -> f64 {
         let (mid, rad) = jet.coefficient(k);
         mid.abs() + rad
     };
-    let (mid, rad) = jet.coefficient(0);
-    if largest(ORDER) <= POWER * (mid.abs() - rad) {
-        return 0.0;
-    }
     let part = distance / span.start;
     let bounds = (0..=ORDER).map(|m| {
         // The largest t^(e - m) of the range.
@@ -296,7 +430,6 @@ fn tanh_sinh_speed(d: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::longman::expression::Program;
-    use crate::longman::oscillator::Oscillator;
     use crate::longman::quadrature::Kronrod;
 
     fn hidden(amplitude: &str, lower: f64) -> Option<Hidden> {
@@ -309,8 +442,10 @@ mod tests {
             omega: Interval::ONE,
             gap: Kronrod::new(7).gap(),
             step: STEP,
+            roundoff: f64::EPSILON,
+            rise: 0.0,
         };
-        Look::new(&mut g, places, 1e-11).hidden(|_| 1)
+        Look::new(&mut g, places, (1e-11, 1e-11)).hidden(|_| 1)
     }
 
     #[test]
