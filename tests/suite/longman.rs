@@ -21,7 +21,7 @@ pub(crate) struct Case {
     pub(crate) expect: String,
 }
 
-fn data(name: &str) -> String {
+pub(crate) fn data(name: &str) -> String {
     let folder = std::env::var_os("RAREFY_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
         Into::into,

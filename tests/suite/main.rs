@@ -34,6 +34,7 @@ mod longman_campaign;
 mod longman_cli;
 mod longman_draws;
 mod longman_gpu;
+mod longman_hidden;
 mod longman_paper;
 mod lost_device;
 mod meeting;

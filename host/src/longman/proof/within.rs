@@ -35,12 +35,14 @@ const SHARE: f64 = 0.125;
 /// Width of a piece in units of its place and of the roundoff of x below which no more than a bound on the function is asked for.
 const ROUNDOFF: f64 = 2.0;
 
-/// Ratio of the ends of the ranges of a head that starts at 0, and the part of its width from which on they may be wider.
+/// Ratio of the ends of the ranges of a head that starts at 0, and the part of its width below which it may be singular.
 const RATIO: f64 = 4.0;
 const NEAREST: f64 = 1.0 / 4096.0;
 
-/// The part of a head from which on bounds alone are asked for where they are small enough, and the ratio of the ends of their ranges.
+/// The part of a head from which on bounds alone are asked for where they are small enough. The ratio of the ends of ranges near a singularity at first, and at
+/// most.
 const DEEP: f64 = 1e-12;
+const WIDE: f64 = 65_536.0;
 const SPARSE: f64 = 4_294_967_296.0;
 
 /// Least x with all digits, about.
@@ -253,21 +255,26 @@ impl<'a, 'p> Look<'a, 'p> {
         };
         // Nearer places of a lower limit above 0 are not numbers.
         let nearest = (16.0 * lower * self.places.roundoff).max(LOWEST);
-        let (mut to, mut ratio) = (end, RATIO);
+        let (mut to, mut ratio) = (end, WIDE);
         let mut hides = false;
         while to - lower > nearest {
-            if self.passes((lower, to), half((lower, to)), end, self.tolerance)?
-                || lower == 0.0 && to <= NEAREST * width && self.ends(to)?
-            {
+            // Near a singularity at 0 powers of 1/x carry the sharper enclosures, over wide ranges.
+            let singular = lower == 0.0 && to <= NEAREST * width;
+            if singular {
+                if self.ends(to)? {
+                    break;
+                }
+                let from = (to / ratio).max(nearest);
+                if self.passes_below((from, to), half((from, to)))? {
+                    ratio = (ratio * ratio).min(SPARSE);
+                    to = from;
+                    continue;
+                }
+            } else if self.passes((lower, to), half((lower, to)), end, self.tolerance)? {
                 break;
             }
-            let from = lower + ((to - lower) / ratio).max(nearest);
+            let from = lower + ((to - lower) / RATIO).max(nearest);
             let mut ranges = vec![(from, to)];
-            ratio = if to - lower <= NEAREST * width {
-                (ratio * ratio).min(SPARSE)
-            } else {
-                RATIO
-            };
             while let Some((from, to)) = ranges.pop() {
                 if self.passes((from, to), half((from, to)), end, self.tolerance)? {
                     continue;
@@ -320,6 +327,25 @@ impl<'a, 'p> Look<'a, 'p> {
             }
         }
         Some(false)
+    }
+
+    /// The same over a range of the head from 0, by powers of 1/x.
+    fn passes_below(&mut self, (low, high): (f64, f64), distance: f64) -> Option<bool> {
+        self.spend()?;
+        let span = Span {
+            start: high,
+            ratio: (high / low).next_up(),
+            order: ORDER,
+        };
+        let jet = self.g.below(&span);
+        if is_power(jet) {
+            return Some(true);
+        }
+        let height = least(jet, &span, distance, |m| jet.exponent() + m as f64);
+        let unseen = height * self.places.wave(low, high) * (high - low);
+        let passes = unseen <= self.tolerance;
+        self.unseen += if passes { unseen } else { 0.0 };
+        Some(passes)
     }
 
     /// Whether nothing hides from here down to 0: the function is a power there, or all of it is below the tolerance.
@@ -402,15 +428,16 @@ fn height(jet: &Jet, span: &Span, distance: f64) -> f64 {
     if is_power(jet) {
         return 0.0;
     }
-    let e = jet.exponent();
-    let largest = |k: usize| {
-        let (mid, rad) = jet.coefficient(k);
-        mid.abs() + rad
-    };
+    least(jet, span, distance, |m| jet.exponent() - m as f64)
+}
+
+/// The least bound on the height by the coefficients of all orders; `power` is that of t in coefficient m over x^m.
+fn least(jet: &Jet, span: &Span, distance: f64, power: impl Fn(usize) -> f64) -> f64 {
     let part = distance / span.start;
     let bounds = (0..=ORDER).map(|m| {
-        // The largest t^(e - m) of the range.
-        largest(m) * span.power(e - m as f64).hi * part.powi(m as i32)
+        let (mid, rad) = jet.coefficient(m);
+        // The largest power of the range.
+        (mid.abs() + rad) * span.power(power(m)).hi * part.powi(m as i32)
     });
     bounds.fold(
         f64::INFINITY,
