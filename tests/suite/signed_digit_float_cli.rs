@@ -422,9 +422,6 @@ fn bad_input_is_refused_in_one_line() {
     ] {
         refused(folder.path(), arguments, why);
     }
-    // An exact result is not rounded, and a line says so.
-    let output = command::done(folder.path(), &["sum", "lines.txt", "--round", "f32"]);
-    assert!(text(&output.stderr).contains("--round f32 rounds only the bits of --json"));
 }
 
 /// Axes of length 0, and shapes that no memory holds.
@@ -450,4 +447,97 @@ fn sums_along_an_axis_of_nothing() {
     }
     fs::write(at.join("x.npz"), b"PK\x03\x04 and more").unwrap();
     refused(at, "sum x.npz", "one array as .npy is needed");
+}
+
+/// The result of text is exact, and rounded on request; an array takes rounded numbers only.
+#[test]
+fn results_of_text_are_rounded_on_request() {
+    let folder = folder();
+    let at = folder.path();
+    fs::write(at.join("far.txt"), "1e20\n0.1\n").unwrap();
+    assert_eq!(done(at, "sum far.txt"), "100000000000000000000.1\n");
+    assert_eq!(done(at, "sum far.txt --round f64"), "1e20\n");
+    let both = "1e20\n100000000000000000000.1\n";
+    assert_eq!(done(at, "sum far.txt --round f32 --exact"), both);
+    let json = done(at, "sum far.txt --round f64 --json");
+    let record: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(record["value"], 1e20);
+    assert_eq!(record["exact"], "100000000000000000000.1");
+
+    let scalar = |name: &str, descr: &str, bytes: &[u8]| {
+        let array = fs::read(at.join(name)).unwrap();
+        let header = format!("'descr': '{descr}', 'fortran_order': False, 'shape': ()");
+        assert!(
+            String::from_utf8_lossy(&array[..128]).contains(&header),
+            "{name}"
+        );
+        assert_eq!(&array[128..], bytes, "{name}");
+    };
+    fs::write(
+        at.join("x.npy"),
+        npy("<f8", false, "(2,)", doubles(&[0.5, 0.25])),
+    )
+    .unwrap();
+    done(at, "sum x.npy --output sum.npy");
+    scalar("sum.npy", "<f8", &0.75_f64.to_le_bytes());
+    done(at, "sum far.txt --round f32 --output sum.npy");
+    scalar("sum.npy", "<f4", &1e20_f32.to_le_bytes());
+    refused(at, "sum far.txt --output sum.npy", "--round f64 rounds it");
+    let why = "--exact has no effect with --output sum.npy";
+    refused(at, "sum x.npy --exact --output sum.npy", why);
+
+    fs::write(at.join("gap.txt"), "1\n\n2\n").unwrap();
+    fs::write(at.join("whole.txt"), "3\n4\n").unwrap();
+    fs::write(at.join("gaps.txt"), "3\n\n4\n\n").unwrap();
+    assert_eq!(done(at, "dot gap.txt gaps.txt"), "11\n");
+    refused(
+        at,
+        "dot gap.txt whole.txt",
+        "whole.txt: line 2: blank in the first text only",
+    );
+    fs::write(at.join("wide.txt"), "1e999999999\n1\n").unwrap();
+    refused(
+        at,
+        "sum wide.txt",
+        "exact result: 1000000008 digits; expected at most 10000224",
+    );
+}
+
+/// Files of several pieces, and a line that is no number in the last of them.
+#[test]
+fn files_are_summed_piece_by_piece() {
+    let folder = folder();
+    let at = folder.path();
+    const ROWS: u32 = 1_200_000;
+    let elements: Vec<f64> = (0..2 * ROWS).map(f64::from).collect();
+    let elements = doubles(&elements);
+    fs::write(
+        at.join("x.npy"),
+        npy("<f8", false, "(1200000, 2)", elements),
+    )
+    .unwrap();
+    assert_eq!(done(at, "sum x.npy"), "2879998800000.0\n");
+    assert_eq!(
+        done(at, "sum x.npy --axis 0"),
+        "1439998800000.0\n1440000000000.0\n"
+    );
+    done(at, "sum x.npy --axis 1 --output rows.npy");
+    let rows = fs::read(at.join("rows.npy")).unwrap();
+    let row = |k: usize| f64::from_le_bytes(rows[128 + 8 * k..][..8].try_into().unwrap());
+    assert_eq!(rows.len(), 128 + 8 * ROWS as usize);
+    assert!((0..ROWS).all(|k| row(k as usize) == f64::from(4 * k + 1)));
+    assert_eq!(done(at, "dot x.npy x.npy"), squares(2 * ROWS));
+
+    let mut lines = "123456789\n".repeat(1_800_000);
+    lines.insert_str(0, "\u{feff}1\n");
+    fs::write(at.join("x.txt"), &lines).unwrap();
+    assert_eq!(done(at, "sum x.txt"), "222222220200001\n");
+    fs::write(at.join("x.txt"), lines + "none\n").unwrap();
+    refused(at, "sum x.txt", "x.txt: line 1800002: `none`");
+}
+
+/// The sum of the squares of the integers below n, as the command prints an f64.
+fn squares(n: u32) -> String {
+    let n = u128::from(n);
+    format!("{:?}\n", ((n - 1) * n * (2 * n - 1) / 6) as f64)
 }

@@ -459,11 +459,9 @@ fn texts_are_summed_on_machines() {
             "{error}"
         );
         let error = decimal::sum_text(b"1e1000000000000\n1", backend).expect_err("too many digits");
+        let error = error.to_string();
         assert!(
-            matches!(
-                error,
-                rarefy::Error::Machine(rarefy::MachineError::Memory { .. })
-            ),
+            error.starts_with("exact result: 10000000000") && error.contains("lie too far apart"),
             "{error}"
         );
     }

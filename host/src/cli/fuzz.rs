@@ -110,8 +110,8 @@ fn arrays() {
         {
             let _ = numbers.as_f64(layout, 0..layout.len());
             match layout.element {
-                Element::F32 => drop(numbers.elements::<f32>(layout)),
-                Element::F64 => drop(numbers.elements::<f64>(layout)),
+                Element::F32 => drop(numbers.pieces::<f32>(layout, |_| Ok(()))),
+                Element::F64 => drop(numbers.pieces::<f64>(layout, |_| Ok(()))),
                 _ => drop(numbers.sum_of_integers(layout, true)),
             }
         }

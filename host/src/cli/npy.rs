@@ -134,10 +134,7 @@ fn read(
         "<f4" | ">f4" => 4,
         "<f8" | ">f8" => 8,
         other => {
-            return Err(refuse(format!(
-                "holds {}; float32 or float64 is needed (numpy: f.astype('float64'))",
-                type_in_words(other)
-            )));
+            return Err(refuse(refused_type(other, "float32 or float64 is needed")));
         }
     };
     if !fits(&header.shape) {
@@ -255,8 +252,26 @@ pub(super) fn check_range(name: &str, values: &[f64], precision: Precision) -> R
     ))
 }
 
+/// The message on elements of a type that is not read; `needed` says in words which ones are.
+pub(super) fn refused_type(descr: &str, needed: &str) -> String {
+    let words = type_in_words(descr);
+    let remedy = match words.as_str() {
+        _ if words.starts_with('\'') => {
+            return format!(
+                "describes its elements as {words}; numpy.save writes such as '<f8', of which {needed}"
+            );
+        }
+        _ if words.starts_with("complex") => {
+            "numpy: f.real and f.imag are two arrays of real numbers"
+        }
+        "records" => "numpy: f['NAME'] is an array of one field",
+        _ => "numpy: f.astype('float64')",
+    };
+    format!("holds {words}; {needed} ({remedy})")
+}
+
 /// `int64` for `<i8`.
-pub(super) fn type_in_words(descr: &str) -> String {
+fn type_in_words(descr: &str) -> String {
     let bare = descr.trim_start_matches(['<', '>', '|', '=']);
     let (kind, size) = bare.split_at(bare.len().min(1));
     let bits = size
@@ -278,6 +293,30 @@ pub(super) fn type_in_words(descr: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refused_types_are_named_with_a_remedy_that_loses_nothing() {
+        for (descr, text) in [
+            (
+                "<i8",
+                "holds int64; float64 is needed (numpy: f.astype('float64'))",
+            ),
+            (
+                "<c16",
+                "holds complex128; float64 is needed (numpy: f.real and f.imag are two arrays of real numbers)",
+            ),
+            (
+                "",
+                "holds records; float64 is needed (numpy: f['NAME'] is an array of one field)",
+            ),
+            (
+                "float64",
+                "describes its elements as 'float64'; numpy.save writes such as '<f8', of which float64 is needed",
+            ),
+        ] {
+            assert_eq!(refused_type(descr, "float64 is needed"), text);
+        }
+    }
 
     #[test]
     fn what_is_written_is_version_1_in_c_order() {

@@ -1,11 +1,13 @@
-//! Vectors of numbers from files: .npy of floating-point numbers or integers, mapped into memory, or text with a decimal number a line.
+//! Vectors of numbers from files: .npy of floating-point numbers or integers, or text with a decimal number a line.
+//!
+//! Files are read piece by piece. Another program may shorten a file meanwhile, which would be undefined behaviour in a mapped one; here it is an error.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use memchr::memrchr;
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 use num_bigint::BigInt;
 use rayon::prelude::*;
@@ -15,8 +17,12 @@ use super::text::reason;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 
-/// Elements that are converted, or multiplied, at a time.
-const PIECE: usize = 1 << 20;
+/// Integers that one task takes.
+const TASK: usize = 1 << 17;
+/// Bytes of a file that are in memory at a time.
+const PIECE_BYTES: usize = 16 << 20;
+/// Bytes that one task reads.
+const READ_BYTES: usize = 1 << 18;
 
 /// The numbers of a file.
 pub(super) struct Numbers {
@@ -26,17 +32,56 @@ pub(super) struct Numbers {
 }
 
 enum Bytes {
-    Mapped(Mmap),
+    /// So many bytes of a file that another program may change.
+    File(File, usize),
     Read(Vec<u8>),
 }
 
 impl Bytes {
-    fn get(&self) -> &[u8] {
+    fn len(&self) -> usize {
         match self {
-            Self::Mapped(map) => map,
-            Self::Read(bytes) => bytes,
+            Self::File(_, len) => *len,
+            Self::Read(bytes) => bytes.len(),
         }
     }
+
+    /// Fills a buffer with the bytes from `first` on.
+    fn fill(&self, first: usize, buffer: &mut [u8]) -> std::io::Result<()> {
+        match self {
+            Self::Read(bytes) => {
+                buffer.copy_from_slice(&bytes[first..][..buffer.len()]);
+                Ok(())
+            }
+            Self::File(file, _) if buffer.len() <= READ_BYTES => read_at(file, buffer, first),
+            Self::File(file, _) => buffer
+                .par_chunks_mut(READ_BYTES)
+                .enumerate()
+                .try_for_each(|(k, part)| read_at(file, part, first + k * READ_BYTES)),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], first: usize) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, first as u64)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, mut buffer: &mut [u8], mut first: usize) -> std::io::Result<()> {
+    use std::os::windows::fs::FileExt;
+
+    while !buffer.is_empty() {
+        match file.seek_read(buffer, first as u64) {
+            Ok(0) => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                buffer = &mut buffer[count..];
+                first += count;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// How bytes encode numbers.
@@ -144,7 +189,7 @@ macro_rules! with_integer_type {
 }
 
 /// A number of fixed width in a file.
-pub(super) trait Fixed: rarefy_kernels::Element {
+pub(super) trait Fixed: rarefy_kernels::Element + Default {
     /// The number in `f64`, if that holds it exactly.
     fn to_f64(self) -> Option<f64>;
     /// The value of an integer; floating-point numbers do not come here.
@@ -208,10 +253,10 @@ impl Numbers {
                     "a folder, where a file of numbers is needed",
                 ));
             }
-            // Pipes cannot be mapped, nor can empty files.
-            if metadata.is_file() && metadata.len() > 0 {
-                // SAFETY: the map is only read. A file that another program changes meanwhile has a wrong sum, as if it were read.
-                Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(failed)?)
+            // A pipe has no length, and cannot be read at a place.
+            let len = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+            if metadata.is_file() && len > 0 {
+                Bytes::File(file, len)
             } else {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes).map_err(failed)?;
@@ -221,14 +266,16 @@ impl Numbers {
         let named_npy = path
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("npy"));
-        if bytes.get().starts_with(b"PK\x03\x04") {
+        let mut head = vec![0; bytes.len().min(npy::HEADER)];
+        bytes.fill(0, &mut head).map_err(failed)?;
+        if head.starts_with(b"PK\x03\x04") {
             return Err(Error::file(
                 path,
                 "an archive of arrays; one array as .npy is needed (numpy: numpy.save(FILE, archive[NAME]))",
             ));
         }
-        let kind = if bytes.get().starts_with(b"\x93NUMPY") || named_npy {
-            Kind::Array(layout(path, bytes.get())?)
+        let kind = if head.starts_with(b"\x93NUMPY") || named_npy {
+            Kind::Array(layout(path, &head, bytes.len())?)
         } else {
             Kind::Text
         };
@@ -243,6 +290,14 @@ impl Numbers {
         &self.kind
     }
 
+    /// Whether sums of them are exact: those of integers and of text.
+    pub(super) fn is_exact(&self) -> bool {
+        match &self.kind {
+            Kind::Text => true,
+            Kind::Array(layout) => !layout.element.is_float(),
+        }
+    }
+
     /// Name of the file's contents in reports.
     pub(super) fn describe(&self) -> &'static str {
         match &self.kind {
@@ -251,10 +306,68 @@ impl Numbers {
         }
     }
 
-    /// The text, if it is one, without the mark of its encoding that some editors write.
-    pub(super) fn text(&self) -> &[u8] {
-        let bytes = self.bytes.get();
-        bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+    /// Fills a buffer with the bytes from `first` on.
+    fn fill(&self, first: usize, buffer: &mut [u8]) -> Result<()> {
+        self.bytes.fill(first, buffer).map_err(|error| {
+            let shorter = error.kind() == std::io::ErrorKind::UnexpectedEof;
+            Error::file(
+                &self.path,
+                if shorter {
+                    "the file became shorter while it was read".to_owned()
+                } else {
+                    reason(&error)
+                },
+            )
+        })
+    }
+
+    /// Bytes of the file.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// The text, if it is one, in full.
+    pub(super) fn text(&self) -> Result<Vec<u8>> {
+        let len = self.bytes.len();
+        check_host(
+            &format!("{}: its text", self.path.display()),
+            len as u64,
+            "a sum of a text without --abs and --squares is read in pieces",
+        )?;
+        let mut text = vec![0; len];
+        self.fill(0, &mut text)?;
+        if text.starts_with(MARK) {
+            text.drain(..MARK.len());
+        }
+        Ok(text)
+    }
+
+    /// Hands the text over in parts that end with the end of a line.
+    pub(super) fn text_parts(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let len = self.bytes.len();
+        let mut buffer: Vec<u8> = Vec::new();
+        let mut first = 0;
+        while first < len {
+            // Behind the beginning of a line that has not ended yet.
+            let kept = buffer.len();
+            let more = PIECE_BYTES.max(kept).min(len - first);
+            buffer.resize(kept + more, 0);
+            self.fill(first, &mut buffer[kept..])?;
+            if first == 0 && buffer.starts_with(MARK) {
+                buffer.drain(..MARK.len());
+            }
+            first += more;
+            let end = if first == len {
+                buffer.len()
+            } else {
+                memrchr(b'\n', &buffer).map_or(0, |end| end + 1)
+            };
+            if end > 0 {
+                take(&buffer[..end]).map_err(|error| self.in_file(error))?;
+                buffer.drain(..end);
+            }
+        }
+        Ok(())
     }
 
     /// Adds the file's name to an error about its contents.
@@ -265,32 +378,64 @@ impl Numbers {
         }
     }
 
-    /// The elements of an array of `T`: as they lie in the file, where they are aligned and in this computer's order of bytes.
-    pub(super) fn elements<T: Fixed>(&self, layout: &Layout) -> Result<Cow<'_, [T]>> {
-        let data = self.data(layout);
-        // SAFETY: every pattern of bits is an element, and elements have no padding.
-        let (before, elements, _) = unsafe { data.align_to::<T>() };
-        if before.is_empty() && !self.is_swapped(layout) {
-            return Ok(Cow::Borrowed(&elements[..layout.len]));
+    /// Reads elements of an array of `T` into a buffer, in this computer's order of bytes.
+    fn load<T: Fixed>(
+        &self,
+        layout: &Layout,
+        range: Range<usize>,
+        buffer: &mut Vec<T>,
+    ) -> Result<()> {
+        let width = size_of::<T>();
+        buffer.resize(range.len(), T::default());
+        // SAFETY: elements have no padding, and every pattern of bits is one.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast::<u8>(), width * range.len())
+        };
+        self.fill(layout.offset + width * range.start, bytes)?;
+        if layout.big_endian != cfg!(target_endian = "big") {
+            let swap = |part: &mut [T]| part.iter_mut().for_each(|x| *x = x.swap_bytes());
+            buffer.par_chunks_mut(TASK).for_each(swap);
         }
-        check_host(
-            &format!(
-                "{}: a copy in this computer's order of bytes",
-                self.path.display()
-            ),
-            bytes_of::<T>(layout.len as u64),
-            "write the file with numpy.save in the computer's own order",
-        )?;
-        Ok(Cow::Owned(self.copied(layout, 0..layout.len)))
+        Ok(())
     }
 
-    /// The elements with one axis last, of whose indices negative ones count from the end, and the lengths of the axes before it and of it: as they lie in the
-    /// file, where that is their order.
-    pub(super) fn along<T: Fixed>(
+    /// Hands the elements of an array of `T` over, piece by piece.
+    pub(super) fn pieces<T: Fixed>(
+        &self,
+        layout: &Layout,
+        mut take: impl FnMut(&[T]) -> Result<()>,
+    ) -> Result<()> {
+        let mut buffer = Vec::new();
+        for range in pieces(layout.len, PIECE_BYTES / size_of::<T>()) {
+            self.load(layout, range, &mut buffer)?;
+            take(&buffer)?;
+        }
+        Ok(())
+    }
+
+    /// The same for two arrays of one type and one length.
+    pub(super) fn pairs<T: Fixed>(
+        (x, of_x): (&Self, &Layout),
+        (y, of_y): (&Self, &Layout),
+        mut take: impl FnMut(&[T], &[T]) -> Result<()>,
+    ) -> Result<()> {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for range in pieces(of_x.len, PIECE_BYTES / size_of::<T>()) {
+            x.load(of_x, range.clone(), &mut a)?;
+            y.load(of_y, range, &mut b)?;
+            take(&a, &b)?;
+        }
+        Ok(())
+    }
+
+    /// Hands over the rows along an axis, some at a time, with their number and their length. Negative axes count from the end. Returns the lengths of the
+    /// axes that are left.
+    pub(super) fn rows<T: Fixed>(
         &self,
         layout: &Layout,
         axis: i64,
-    ) -> Result<(Vec<usize>, usize, Cow<'_, [T]>)> {
+        mut take: impl FnMut([usize; 2], &[T]) -> Result<()>,
+    ) -> Result<Vec<usize>> {
         let axes = layout.shape.len();
         let from_the_end = if axis < 0 { axes as i64 } else { 0 };
         let last = usize::try_from(axis.saturating_add(from_the_end)).ok();
@@ -305,59 +450,46 @@ impl Numbers {
             let text = npy::refused_shape(&layout.shape, &needed);
             return Err(Error::file(&self.path, text));
         };
-        let elements = self.elements::<T>(layout)?;
-        let shape = IxDyn(&layout.shape).set_f(layout.fortran);
-        let view = ArrayViewD::from_shape(shape, &elements)
-            .map_err(|error| Error::file(&self.path, error))?;
-        let order: Vec<usize> = (0..axes).filter(|&k| k != last).chain([last]).collect();
-        let view = view.permuted_axes(order);
-        let mut others = view.shape().to_vec();
-        let length = others.pop().unwrap_or(1);
-        if view.is_standard_layout() {
-            return Ok((others, length, elements));
+        let mut others = layout.shape.clone();
+        let length = others.remove(last);
+        let rows = others.iter().product();
+        let fits = |copies: u64, what: &str, remedy: &str| {
+            let needed = bytes_of::<T>(layout.len as u64).saturating_mul(copies);
+            check_host(&format!("{}: {what}", self.path.display()), needed, remedy)
+        };
+        if layout.len == 0 {
+            take([rows, length], &[])?;
+        } else if is_last(layout, last) {
+            let mut buffer = Vec::new();
+            if length > PIECE_BYTES {
+                fits(1, "a row", "shorter rows need less")?;
+            }
+            for range in pieces(rows, PIECE_BYTES / size_of::<T>() / length) {
+                let elements = range.start * length..range.end * length;
+                self.load(layout, elements, &mut buffer)?;
+                take([range.len(), length], &buffer)?;
+            }
+        } else {
+            let what = format!("the array and a copy with axis {axis} last");
+            fits(2, &what, "write the file with that axis last")?;
+            let mut elements = Vec::new();
+            self.load(layout, 0..layout.len, &mut elements)?;
+            let shape = IxDyn(&layout.shape).set_f(layout.fortran);
+            let view = ArrayViewD::<T>::from_shape(shape, &elements)
+                .map_err(|error| Error::file(&self.path, error))?;
+            let order: Vec<usize> = (0..axes).filter(|&k| k != last).chain([last]).collect();
+            let copy: Vec<T> = view.permuted_axes(order).iter().copied().collect();
+            take([rows, length], &copy)?;
         }
-        check_host(
-            &format!("{}: a copy with axis {axis} last", self.path.display()),
-            bytes_of::<T>(layout.len as u64),
-            "write the file with that axis last",
-        )?;
-        let copy = view.iter().copied().collect();
-        Ok((others, length, Cow::Owned(copy)))
-    }
-
-    fn data(&self, layout: &Layout) -> &[u8] {
-        &self.bytes.get()[layout.offset..][..layout.len * layout.element.bytes()]
-    }
-
-    fn is_swapped(&self, layout: &Layout) -> bool {
-        layout.big_endian != cfg!(target_endian = "big")
-    }
-
-    fn copied<T: Fixed>(&self, layout: &Layout, range: std::ops::Range<usize>) -> Vec<T> {
-        let width = size_of::<T>();
-        let swapped = self.is_swapped(layout);
-        let data = &self.data(layout)[range.start * width..range.end * width];
-        data.par_chunks_exact(width)
-            .map(|bytes| {
-                // SAFETY: as many bytes as an element has, of which every pattern is one.
-                let element = unsafe { bytes.as_ptr().cast::<T>().read_unaligned() };
-                if swapped {
-                    element.swap_bytes()
-                } else {
-                    element
-                }
-            })
-            .collect()
+        Ok(others)
     }
 
     /// Elements of an array as `f64`, exactly.
-    pub(super) fn as_f64(
-        &self,
-        layout: &Layout,
-        range: std::ops::Range<usize>,
-    ) -> Result<Vec<f64>> {
+    pub(super) fn as_f64(&self, layout: &Layout, range: Range<usize>) -> Result<Vec<f64>> {
         let converted: Option<Vec<f64>> = with_type!(layout.element, T => {
-            self.copied::<T>(layout, range).into_iter().map(T::to_f64).collect()
+            let mut elements = Vec::<T>::new();
+            self.load(layout, range, &mut elements)?;
+            elements.into_iter().map(T::to_f64).collect()
         });
         converted.ok_or_else(|| {
             Error::file(
@@ -368,62 +500,79 @@ impl Numbers {
     }
 
     /// The exact sum of an array of integers, or of their magnitudes.
-    pub(super) fn sum_of_integers(&self, layout: &Layout, magnitudes: bool) -> BigInt {
+    pub(super) fn sum_of_integers(&self, layout: &Layout, magnitudes: bool) -> Result<BigInt> {
         with_integer_type!(layout.element, T => {
             sum_of_pieces(layout.len, &|range| {
-                let terms = self.copied_in_place::<T>(layout, range);
-                // At most 2^20 elements of 64 bits.
+                let mut terms = Vec::<T>::new();
+                self.load(layout, range, &mut terms)?;
+                // At most 2^17 elements of 64 bits.
                 let sum: i128 = if magnitudes {
                     terms.iter().map(|term| term.to_i128().abs()).sum()
                 } else {
                     terms.iter().map(|term| term.to_i128()).sum()
                 };
-                BigInt::from(sum)
+                Ok(BigInt::from(sum))
             })
         })
     }
 
-    /// Elements, borrowed if they can be.
-    fn copied_in_place<T: Fixed>(
-        &self,
-        layout: &Layout,
-        range: std::ops::Range<usize>,
-    ) -> Cow<'_, [T]> {
-        let data = self.data(layout);
-        // SAFETY: as in `elements`.
-        let (before, elements, _) = unsafe { data.align_to::<T>() };
-        if before.is_empty() && !self.is_swapped(layout) {
-            Cow::Borrowed(&elements[range])
-        } else {
-            Cow::Owned(self.copied(layout, range))
-        }
-    }
-
     /// The exact dot product of two arrays of integers, of one length.
-    pub(super) fn dot_of_integers(&self, x: &Layout, other: &Self, y: &Layout) -> BigInt {
+    pub(super) fn dot_of_integers(&self, x: &Layout, other: &Self, y: &Layout) -> Result<BigInt> {
         with_integer_type!(x.element, X => with_integer_type!(y.element, Y => {
             sum_of_pieces(x.len, &|range| {
-                let x = self.copied_in_place::<X>(x, range.clone());
-                let y = other.copied_in_place::<Y>(y, range);
-                // Products of 65 by 33 bits, at most 2^20 of them.
+                let (mut a, mut b) = (Vec::<X>::new(), Vec::<Y>::new());
+                self.load(x, range.clone(), &mut a)?;
+                other.load(y, range, &mut b)?;
+                // Products of 65 by 33 bits, at most 2^17 of them.
                 let (mut low, mut high) = (0_i128, 0_i128);
-                for (x, y) in x.iter().zip(y.iter()) {
+                for (x, y) in a.iter().zip(&b) {
                     let (x, y) = (x.to_i128(), y.to_i128());
                     low += x * (y & 0xffff_ffff);
                     high += x * (y >> 32);
                 }
-                BigInt::from(low) + (BigInt::from(high) << 32)
+                Ok(BigInt::from(low) + (BigInt::from(high) << 32))
             })
         }))
     }
 }
 
-/// The sum over all ranges of at most [`PIECE`] elements, in parallel. It is compiled once for all pairs of types.
-fn sum_of_pieces(len: usize, piece: &(dyn Fn(std::ops::Range<usize>) -> BigInt + Sync)) -> BigInt {
-    (0..len.div_ceil(PIECE))
+/// The mark of its encoding with which some editors begin a text.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether the elements along an axis follow one another in the file, and the rows in the order of the other axes.
+fn is_last(layout: &Layout, axis: usize) -> bool {
+    let long = |k: &usize| layout.shape[*k] > 1;
+    let axes = layout.shape.len();
+    let order: Vec<usize> = if layout.fortran {
+        (0..axes).rev().filter(long).collect()
+    } else {
+        (0..axes).filter(long).collect()
+    };
+    let wanted: Vec<usize> = (0..axes)
+        .filter(|&k| k != axis)
+        .chain([axis])
+        .filter(long)
+        .collect();
+    order == wanted
+}
+
+/// The ranges of at most `length` of `len` elements, at least one in each.
+fn pieces(len: usize, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let length = length.max(1);
+    (0..len)
+        .step_by(length)
+        .map(move |first| first..(first + length).min(len))
+}
+
+/// The sum over all ranges of at most [`TASK`] elements, in parallel. It is compiled once for all pairs of types.
+fn sum_of_pieces(
+    len: usize,
+    piece: &(dyn Fn(Range<usize>) -> Result<BigInt> + Sync),
+) -> Result<BigInt> {
+    (0..len.div_ceil(TASK))
         .into_par_iter()
-        .map(|k| piece(k * PIECE..((k + 1) * PIECE).min(len)))
-        .sum()
+        .map(|k| piece(k * TASK..((k + 1) * TASK).min(len)))
+        .try_reduce(BigInt::default, |a, b| Ok(a + b))
 }
 
 /// Refuses arrays whose elements do not pair.
@@ -466,19 +615,18 @@ impl Layout {
     }
 }
 
-fn layout(path: &Path, bytes: &[u8]) -> Result<Layout> {
+fn layout(path: &Path, head: &[u8], bytes: usize) -> Result<Layout> {
     let refuse = |text: String| Error::file(path, text);
-    let head = &bytes[..bytes.len().min(npy::HEADER)];
     let (header, rest) = npy::parse_header(path, head)?;
     let descr = header.type_descriptor.as_string().map_or("", |s| s);
     let element = Element::of(descr).ok_or_else(|| {
-        refuse(format!(
-            "holds {}; float32, float64 or integers of 8 to 64 bits are needed (numpy: x.astype('float64'))",
-            npy::type_in_words(descr)
+        refuse(npy::refused_type(
+            descr,
+            "float32, float64 or integers of 8 to 64 bits are needed",
         ))
     })?;
     let offset = head.len() - rest.len();
-    let there = bytes.len() - offset;
+    let there = bytes - offset;
     let sides = header.shape.iter().filter(|&&side| side > 0);
     let product = sides.fold(1_usize, |product, &side| product.saturating_mul(side));
     if header.shape.contains(&0) && isize::try_from(product).is_err() {
@@ -506,5 +654,42 @@ fn layout(path: &Path, bytes: &[u8]) -> Result<Layout> {
             "the file is cut short: {there} of {} bytes of data are there",
             needed.map_or("more than 2^64".into(), |needed| needed.to_string())
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compute::Precision;
+
+    #[test]
+    fn a_file_that_shrinks_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let array = folder.path().join("x.npy");
+        std::fs::write(&array, npy::encode(&[3], &[1.0, 2.0, 3.0], Precision::F64))
+            .expect("a file");
+        let text = folder.path().join("x.txt");
+        std::fs::write(&text, "1\n2\n3\n").expect("a file");
+        let (of_array, of_text) = (Numbers::open(&array), Numbers::open(&text));
+        let (of_array, of_text) = (of_array.expect("an array"), of_text.expect("a text"));
+        for (path, len) in [(&array, 140), (&text, 3)] {
+            let file = File::options().write(true).open(path).expect("the file");
+            file.set_len(len).expect("a shorter file");
+        }
+        let Kind::Array(layout) = of_array.kind() else {
+            panic!("no array");
+        };
+        let shrunk = [
+            of_array.pieces::<f64>(layout, |_| Ok(())),
+            of_array.as_f64(layout, 0..3).map(drop),
+            of_text.text_parts(|_| Ok(())),
+        ];
+        for result in shrunk {
+            let error = result.expect_err("a shorter file").to_string();
+            assert!(
+                error.ends_with("became shorter while it was read"),
+                "{error}"
+            );
+        }
     }
 }

@@ -10,14 +10,15 @@ use num_bigint::BigInt;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::numbers::{self, Element, Kind, Layout, Numbers};
+use super::npy;
+use super::numbers::{self, Element, Fixed, Kind, Layout, Numbers};
 use super::options::{self, Common};
 use super::report::Report;
 use super::text::{name_of, shown_if};
 use super::values::{integer, named};
 use crate::compute::{Compute, Precision, Resolved};
 use crate::error::{Error, Result};
-use crate::signed_digit::decimal::{self, Decimal};
+use crate::signed_digit::decimal::{self, Decimal, TextSum};
 use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 use axis::Sums;
 use outcome::{Answer, Exact, Outcome, Quantity};
@@ -110,13 +111,13 @@ pub(super) struct DotArgs {
 /// Flags about the result.
 #[derive(Clone, Debug, Serialize, clap::Args)]
 pub(super) struct ResultArgs {
-    /// Type that the result is rounded to, once [default: that of --precision]
+    /// Type that the result is rounded to, once [default: that of --precision; the result of integers and of text is exact]
     #[arg(long, value_parser = named::<Precision>(&["f32", "f64"]))]
     round: Option<Precision>,
     /// Also print the exact value before rounding, in full
     #[arg(long)]
     exact: bool,
-    /// Where to write the result; - is standard output [default: standard output]
+    /// Where to write the result: an array where the name ends in .npy, else text; - is standard output [default: standard output]
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
@@ -215,6 +216,19 @@ fn run(
         .iter()
         .map(|path| Numbers::open(path))
         .collect::<Result<_>>()?;
+    let is_exact = inputs.iter().all(Numbers::is_exact);
+    let array = output.filter(|path| axis::is_array(path));
+    if let Some(path) = array {
+        let mode = format!("--output {}, an array of rounded numbers", path.display());
+        options::without_effect(&mode, &[("exact", result.exact)])?;
+        if is_exact && result.round.is_none() {
+            return Err(Failure::Usage(format!(
+                "--output {}: an array has no room for the exact result of integers or decimal numbers; --round f64 rounds it, and a file of \
+                 another ending, such as sum.txt, holds it",
+                path.display()
+            )));
+        }
+    }
     let opened = Instant::now();
     let outcome = match inputs.as_slice() {
         [x, y] => dot(x, y, common.compute())?,
@@ -222,25 +236,18 @@ fn run(
         [] => return Err(Failure::Usage("a file is needed".into())),
     };
     let array_alone = matches!(outcome.value, Exact::Rounded(_))
-        && output.is_some_and(axis::is_array)
+        && array.is_some()
         && !common.json
         && common.out.is_none();
     if !array_alone {
         outcome.check_text()?;
     }
-    if let (Exact::Decimal(_), Some(round)) = (&outcome.value, result.round)
-        && !common.json
-        && round != common.precision
-    {
-        report.warn(format!(
-            "the result of integers and decimal numbers is exact; --round {} rounds only the bits of --json",
-            name_of(&round)
-        ));
-    }
+    // The exact result of integers and decimal numbers is rounded only on request.
+    let in_full = is_exact && result.round.is_none();
     let answer = match round {
         _ if array_alone => Answer::default(),
-        Precision::F32 => outcome.answer::<f32>(quantity, |text| text.parse().ok()),
-        Precision::F64 => outcome.answer::<f64>(quantity, |text| text.parse().ok()),
+        Precision::F32 => outcome.answer::<f32>(quantity, in_full, |text| text.parse().ok()),
+        Precision::F64 => outcome.answer::<f64>(quantity, in_full, |text| text.parse().ok()),
     };
     let spent = opened.elapsed();
 
@@ -259,14 +266,14 @@ fn run(
         inputs.iter().map(Numbers::describe).collect::<Vec<_>>(),
     );
     report.set("machine", &outcome.machine);
-    let array = match &outcome.value {
-        Exact::Rounded(sums) => {
-            report.set("shape", sums.shape());
-            report.write(|output| sums.write(output, round))?;
-            output.and_then(|path| sums.file(path, round))
-        }
-        _ => None,
-    };
+    if let Exact::Rounded(sums) = &outcome.value {
+        report.set("shape", sums.shape());
+        report.write(|output| sums.write(output, round))?;
+    }
+    let array = array.map(|_| match &outcome.value {
+        Exact::Rounded(sums) => npy::encode(sums.shape(), sums.values(), round),
+        _ => npy::encode(&[], &[answer.number], round),
+    });
     let mut text = answer.text;
     if let (true, Some(exact)) = (result.exact, &answer.exact) {
         text = format!("{text}\n{exact}");
@@ -286,16 +293,18 @@ fn sum(input: &Numbers, quantity: Quantity, round: Precision, compute: Compute) 
             let in_file = |error| input.in_file(error);
             let (value, count) = match quantity {
                 Quantity::Sum => {
-                    let total = decimal::sum_text(input.text(), &resolved).map_err(in_file)?;
+                    let mut sum = TextSum::new(input.bytes());
+                    input.text_parts(|part| sum.add(part, &resolved))?;
+                    let total = sum.total();
                     (total.value, total.count)
                 }
                 Quantity::Abs => {
-                    let numbers = decimal::numbers(input.text()).map_err(in_file)?;
+                    let numbers = decimal::numbers(&input.text()?).map_err(in_file)?;
                     let magnitudes: Vec<_> = numbers.iter().map(Decimal::abs).collect();
                     (decimal::sum(&magnitudes, &resolved)?, numbers.len() as u64)
                 }
                 Quantity::Squares => {
-                    let numbers = decimal::numbers(input.text()).map_err(in_file)?;
+                    let numbers = decimal::numbers(&input.text()?).map_err(in_file)?;
                     (
                         decimal::dot(&numbers, &numbers, &resolved)?,
                         numbers.len() as u64,
@@ -315,8 +324,8 @@ fn sum(input: &Numbers, quantity: Quantity, round: Precision, compute: Compute) 
                 });
             }
             let sum = match layout.element {
-                Element::F32 => sum_of(&engine, &input.elements::<f32>(layout)?, quantity),
-                _ => sum_of(&engine, &input.elements::<f64>(layout)?, quantity),
+                Element::F32 => sum_of::<f32>(&engine, (input, layout), quantity),
+                _ => sum_of::<f64>(&engine, (input, layout), quantity),
             }?;
             Ok(Outcome::binary(sum, &engine))
         }
@@ -329,17 +338,39 @@ fn sum(input: &Numbers, quantity: Quantity, round: Precision, compute: Compute) 
                 Quantity::Squares => input.dot_of_integers(layout, input, layout),
                 _ => return Err(no_decimal(quantity)),
             };
-            integers(sum, layout)
+            integers(sum?, layout)
         }
     }
 }
 
-fn sum_of<T: Float>(engine: &ExactEngine, x: &[T], quantity: Quantity) -> Result<ExactAccumulator> {
-    match quantity {
-        Quantity::Abs => engine.magnitude_sum(x),
-        Quantity::Squares | Quantity::Norm => engine.sum_of_squares(x),
-        Quantity::Sum | Quantity::Mean | Quantity::Axis(_) | Quantity::Dot => engine.sum(x),
-    }
+fn sum_of<T: Float + Fixed>(
+    engine: &ExactEngine,
+    (input, layout): (&Numbers, &Layout),
+    quantity: Quantity,
+) -> Result<ExactAccumulator> {
+    let mut sum = ExactAccumulator::new();
+    input.pieces::<T>(layout, |x| {
+        sum.merge(&match quantity {
+            Quantity::Abs => engine.magnitude_sum(x)?,
+            Quantity::Squares | Quantity::Norm => engine.sum_of_squares(x)?,
+            Quantity::Sum | Quantity::Mean | Quantity::Axis(_) | Quantity::Dot => engine.sum(x)?,
+        });
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+fn dot_of<T: Float + Fixed>(
+    engine: &ExactEngine,
+    x: (&Numbers, &Layout),
+    y: (&Numbers, &Layout),
+) -> Result<ExactAccumulator> {
+    let mut sum = ExactAccumulator::new();
+    Numbers::pairs::<T>(x, y, |x, y| {
+        sum.merge(&engine.dot(x, y)?);
+        Ok(())
+    })?;
+    Ok(sum)
 }
 
 fn no_decimal(quantity: Quantity) -> Error {
@@ -361,24 +392,22 @@ fn dot(x: &Numbers, y: &Numbers, compute: Compute) -> Result<Outcome> {
             numbers::check_pairing((x, a), (y, b))?;
             if !a.element.is_float() && !b.element.is_float() {
                 compute.resolve()?;
-                return integers(x.dot_of_integers(a, y, b), a);
+                return integers(x.dot_of_integers(a, y, b)?, a);
             }
             let engine = ExactEngine::new(compute)?;
             let sum = match (a.element, b.element) {
-                (Element::F32, Element::F32) => {
-                    engine.dot(&x.elements::<f32>(a)?, &y.elements::<f32>(b)?)?
-                }
-                (Element::F64, Element::F64) => {
-                    engine.dot(&x.elements::<f64>(a)?, &y.elements::<f64>(b)?)?
-                }
+                (Element::F32, Element::F32) => dot_of::<f32>(&engine, (x, a), (y, b))?,
+                (Element::F64, Element::F64) => dot_of::<f64>(&engine, (x, a), (y, b))?,
                 _ => dot_of_mixed(&engine, (x, a), (y, b))?,
             };
             Ok(Outcome::binary(sum, &engine))
         }
         (Kind::Text, Kind::Text) => {
             let resolved = compute.resolve()?;
-            let x = decimal::numbers(x.text()).map_err(|error| x.in_file(error))?;
-            let y = decimal::numbers(y.text()).map_err(|error| y.in_file(error))?;
+            let (of_x, of_y) = (x.text()?, y.text()?);
+            decimal::same_lines(&of_x, &of_y).map_err(|error| y.in_file(error))?;
+            let x = decimal::numbers(&of_x).map_err(|error| x.in_file(error))?;
+            let y = decimal::numbers(&of_y).map_err(|error| y.in_file(error))?;
             Ok(Outcome::decimal(
                 decimal::dot(&x, &y, &resolved)?,
                 x.len() as u64,

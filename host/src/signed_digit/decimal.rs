@@ -21,8 +21,8 @@
 //!
 //! **Form.** Digits are held nine at a time, as limbs of radix 10^9, and the exponent counts limbs. The grouping starts from
 //! the decimal point, so numbers of any exponents are aligned by moving whole limbs (eq. 9 of Otsokov and Magomedov with q =
-//! 10^9). A sum is taken limb by limb, without a carry, until its end. An exact sum has as many digits as its terms span. One that would not
-//! fit into memory is refused, with how much it needs and how much there is.
+//! 10^9). A sum is taken limb by limb, without a carry, until its end. An exact sum has as many digits as its terms span. One of more than ten
+//! million digits, and sixteen for each digit of its terms, is refused; so is one that would not fit into memory, with how much it needs and how much there is.
 
 mod columns;
 mod divide;
@@ -35,11 +35,13 @@ use std::ops::Neg;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use columns::Columns;
+#[cfg(feature = "cli")]
+pub(crate) use sum::TextSum;
+pub(crate) use sum::room_of;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
 pub use text::MAX_EXPONENT;
-pub(crate) use text::numbers;
 #[cfg(feature = "cli")]
-pub(crate) use text::parse_line;
+pub(crate) use text::{numbers, parse_line, same_lines};
 
 use super::limb::{DIGITS, RADIX};
 use crate::error::{Error, Result};
@@ -176,8 +178,7 @@ impl Decimal {
     }
 
     /// No fewer digits than it has from the first that is not zero to the last.
-    #[cfg(feature = "cli")]
-    pub(crate) fn most_digits(&self) -> u64 {
+    pub(crate) fn room(&self) -> u64 {
         self.limbs.len() as u64 * DIGITS as u64
     }
 

@@ -63,9 +63,30 @@ pub(crate) fn same_length(x: usize, y: usize) -> Result<()> {
     ))
 }
 
-/// Refuses a range of limbs whose digits do not fit into memory.
-pub(super) fn check_budget(low: i64, high: i64) -> Result<()> {
-    let digits = 9 * low.abs_diff(high.max(low));
+/// Digits that an exact result may always have.
+const FREE_DIGITS: u64 = 10_000_000;
+/// Digits that it may have beyond them for each digit of its terms.
+const DIGITS_EACH: u64 = 16;
+
+/// Refuses an exact result of so many digits from terms of `given` digits in all: a few bytes of text could ask for gigabytes of zeros.
+pub(super) fn check_span(digits: u64, given: u64) -> Result<()> {
+    let most = given
+        .saturating_mul(DIGITS_EACH)
+        .saturating_add(FREE_DIGITS);
+    if digits <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "exact result",
+        format!("{digits} digits"),
+        format!("at most {most} from these numbers, whose exponents lie too far apart"),
+    ))
+}
+
+/// Refuses a range of limbs whose digits do not fit into memory, or are too many for terms of `given` digits.
+pub(super) fn check_budget(low: i64, high: i64, given: u64) -> Result<()> {
+    let digits = (DIGITS as u64).saturating_mul(low.abs_diff(high.max(low)));
+    check_span(digits, given)?;
     Ok(check_host(
         &format!("an exact sum of {digits} digits"),
         bytes_of::<[i64; 4]>(digits),

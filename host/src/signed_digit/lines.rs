@@ -26,6 +26,11 @@ pub(super) fn cut(text: &[u8], bytes: usize) -> Vec<&[u8]> {
 
 /// The lines of a text that are not blank.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    all_lines(text).filter(|line| !line.trim_ascii().is_empty())
+}
+
+/// The lines of a text.
+pub(super) fn all_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
@@ -33,5 +38,4 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         rest = end.map(|end| &text[end + 1..]);
         Some(&text[..end.unwrap_or(text.len())])
     })
-    .filter(|line| !line.trim_ascii().is_empty())
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::cli::npy;
 use crate::cli::numbers::{Element, Fixed, Layout, Numbers};
 use crate::cli::report::Output;
 use crate::compute::Precision;
@@ -36,15 +35,17 @@ impl Sums {
         axis: i64,
         round: Precision,
     ) -> Result<Self> {
-        let (shape, length, x) = numbers.along::<T>(layout, axis)?;
-        let rows = [shape.iter().product(), length];
-        let values = match round {
-            Precision::F64 => engine.row_sums(&x, rows)?,
-            Precision::F32 => {
-                let sums: Vec<f32> = engine.row_sums(&x, rows)?;
-                sums.into_iter().map(f64::from).collect()
+        let mut values = Vec::new();
+        let shape = numbers.rows::<T>(layout, axis, |rows, x| {
+            match round {
+                Precision::F64 => values.extend(engine.row_sums::<_, f64>(x, rows)?),
+                Precision::F32 => {
+                    let sums: Vec<f32> = engine.row_sums(x, rows)?;
+                    values.extend(sums.into_iter().map(f64::from));
+                }
             }
-        };
+            Ok(())
+        })?;
         Ok(Self { shape, values })
     }
 
@@ -60,11 +61,6 @@ impl Sums {
     /// Writes the array to the folder of the run.
     pub(super) fn write(&self, output: &mut Output<'_>, round: Precision) -> Result<()> {
         output.array("sums.npy", &self.shape, &self.values, round)
-    }
-
-    /// The array for a file whose name has the ending of one.
-    pub(super) fn file(&self, path: &Path, round: Precision) -> Option<Vec<u8>> {
-        is_array(path).then(|| npy::encode(&self.shape, &self.values, round))
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) struct Answer {
     /// The printed text.
     pub(super) text: String,
     pub(super) value: Value,
+    /// The rounded result; of sums along an axis none.
+    pub(super) number: f64,
     pub(super) exact: Option<String>,
     pub(super) bits: Option<String>,
 }
@@ -73,7 +75,7 @@ impl Outcome {
         let (what, characters, remedy) = match &self.value {
             Exact::Binary(_) => return Ok(()),
             Exact::Decimal(value) => {
-                let digits = value.most_digits();
+                let digits = value.room();
                 let remedy = "numbers whose exponents lie closer together need less";
                 (format!("a result of {digits} digits"), digits, remedy)
             }
@@ -87,9 +89,11 @@ impl Outcome {
         Ok(check_host(&format!("{what} as text"), needed, remedy)?)
     }
 
+    /// Its texts; an exact one `in_full`, or rounded to `T`.
     pub(super) fn answer<T: Float + Serialize>(
         &self,
         quantity: Quantity,
+        in_full: bool,
         parse: impl Fn(&str) -> Option<f64>,
     ) -> Answer {
         let bits = |rounded: T| {
@@ -99,7 +103,7 @@ impl Outcome {
                 width = 2 * size_of::<T>()
             ))
         };
-        let value = |text: &str| match parse(text).filter(|value| value.is_finite()) {
+        let number = |text: &str| match parse(text).filter(|value| value.is_finite()) {
             Some(number) => json!(number),
             None => json!(text),
         };
@@ -111,12 +115,20 @@ impl Outcome {
                 } else {
                     value.round_f64().to_bits()
                 });
-                let text = value.to_string();
+                let exact = value.to_string();
+                let (shown, json) = if in_full {
+                    (exact.clone(), json!(exact))
+                } else {
+                    let text = shortest(rounded);
+                    let json = number(&text);
+                    (text, json)
+                };
                 Answer {
-                    value: json!(text),
-                    exact: Some(text.clone()),
+                    value: json,
+                    number: rounded.to_f64(),
+                    exact: Some(exact),
                     bits: bits(rounded),
-                    text,
+                    text: shown,
                 }
             }
             Exact::Binary(sum) => {
@@ -133,7 +145,8 @@ impl Outcome {
                 };
                 let text = shortest(rounded);
                 Answer {
-                    value: value(&text),
+                    value: number(&text),
+                    number: rounded.to_f64(),
                     exact,
                     bits: bits(rounded),
                     text,
@@ -143,7 +156,8 @@ impl Outcome {
                 let sums = sums.values().iter();
                 let texts: Vec<String> = sums.map(|&sum| shortest(T::from_f64(sum))).collect();
                 Answer {
-                    value: texts.iter().map(|text| value(text)).collect(),
+                    value: texts.iter().map(|text| number(text)).collect(),
+                    number: f64::NAN,
                     exact: None,
                     bits: None,
                     text: texts.join("\n"),

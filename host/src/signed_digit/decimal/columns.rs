@@ -8,7 +8,7 @@ use std::ops::Mul;
 use super::Decimal;
 use crate::error::Result;
 use crate::memory_plan::check_host;
-use crate::signed_digit::limb::{DIGITS, RADIX};
+use crate::signed_digit::limb::{DIGITS, RADIX, check_span};
 
 /// Columns for which no one asks whether there is memory.
 const UNCHECKED: u64 = 1 << 16;
@@ -22,6 +22,8 @@ const BYTES: u64 = 2 * 16 + 4 + 9;
 pub(crate) struct Columns {
     base: i64,
     columns: Vec<i128>,
+    /// Digits of all terms that are to come, where they bound the width.
+    given: Option<u64>,
 }
 
 impl Columns {
@@ -30,6 +32,15 @@ impl Columns {
         Self {
             base,
             columns: vec![0; len],
+            given: None,
+        }
+    }
+
+    /// Zero, as wide as a sum of terms of so many digits in all may become.
+    pub(crate) fn within(given: u64) -> Self {
+        Self {
+            given: Some(given),
+            ..Self::default()
         }
     }
 
@@ -45,6 +56,9 @@ impl Columns {
         let (mut low, mut high) = (low.min(self.base), high.max(top));
         let needed = low.abs_diff(high);
         if needed > UNCHECKED {
+            if let Some(given) = self.given {
+                check_span(needed.saturating_mul(DIGITS as u64), given)?;
+            }
             check_host(
                 &format!(
                     "an exact sum of {} digits",
@@ -162,7 +176,10 @@ impl Columns {
 impl From<Vec<i128>> for Columns {
     /// Columns from the position 0 on.
     fn from(columns: Vec<i128>) -> Self {
-        Self { base: 0, columns }
+        Self {
+            columns,
+            ..Self::default()
+        }
     }
 }
 
@@ -172,7 +189,7 @@ impl Decimal {
     /// # Errors
     /// Exponents so far apart that the digits do not fit into memory.
     pub fn plus(&self, other: &Self) -> Result<Self> {
-        let mut columns = Columns::default();
+        let mut columns = Columns::within(self.room() + other.room());
         columns.add(self)?;
         columns.add(other)?;
         Ok(columns.into_decimal())
@@ -229,6 +246,16 @@ mod tests {
         sums.add(&far).unwrap();
         let error = sums.add(&Decimal::from(1)).unwrap_err().to_string();
         assert!(error.contains("main memory and"), "{error}");
+        // Ten million digits, and sixteen for each of the terms.
+        let mut sums = Columns::within(18);
+        sums.add(&Decimal::from(1)).unwrap();
+        let at = |scale| Decimal::from_limbs(false, vec![1], scale);
+        sums.add(&at(1_111_142)).unwrap();
+        let error = sums.add(&at(1_111_143)).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "exact result: 10000296 digits; expected at most 10000288 from these numbers, whose exponents lie too far apart"
+        );
     }
 
     #[test]

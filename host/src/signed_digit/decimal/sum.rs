@@ -1,9 +1,10 @@
 //! Sums and dot products of decimal numbers, from memory and from text.
 
+use memchr::memchr_iter;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::text::{Refusal, numbers, parse};
+use super::text::{Refusal, numbers, numbers_from, parse, same_lines};
 use super::{Columns, Decimal};
 use crate::compute::Resolved;
 use crate::emulator::Emulator;
@@ -35,14 +36,16 @@ pub struct Total {
 /// only its own digits' time. [`Resolved::Reference`] adds digit by digit (see [`radix10`]).
 ///
 /// # Errors
-/// Where the exponents span so many digits that they do not fit into memory.
+/// Where the exponents span more digits than the sum may have, or than fit into memory.
 pub fn sum(numbers: &[Decimal], backend: &Resolved) -> Result<Decimal> {
+    let given = room_of(numbers);
+    let empty = || Columns::within(given);
     match (backend, Extent::of(numbers)) {
         (Resolved::Reference, _) => radix10::sum_of_decimals(numbers),
         (Resolved::Emulator | Resolved::Cuda(_), Some(extent))
             if extent.is_dense(numbers.len()) =>
         {
-            let mut columns = Columns::default();
+            let mut columns = empty();
             for part in numbers.chunks(extent.rows()) {
                 let part = Integers::aligned(part, extent.low, extent.width())?.sum(backend)?;
                 columns.add(&part.shifted(extent.low))?;
@@ -52,13 +55,13 @@ pub fn sum(numbers: &[Decimal], backend: &Resolved) -> Result<Decimal> {
         _ => {
             let columns = numbers
                 .par_chunks(TASK)
-                .try_fold(Columns::default, |mut columns, numbers| {
+                .try_fold(empty, |mut columns, numbers| {
                     for number in numbers {
                         columns.add(number)?;
                     }
                     Ok::<_, Error>(columns)
                 })
-                .try_reduce(Columns::default, Columns::merge)?;
+                .try_reduce(empty, Columns::merge)?;
             Ok(columns.into_decimal())
         }
     }
@@ -67,16 +70,18 @@ pub fn sum(numbers: &[Decimal], backend: &Resolved) -> Result<Decimal> {
 /// The exact dot product; where it is computed is chosen as in [`sum`].
 ///
 /// # Errors
-/// Where the vectors are of different lengths, or the exponents of the products span more digits than fit into memory.
+/// Where the vectors are of different lengths, or the exponents of the products span too many digits, as in [`sum`].
 pub fn dot(x: &[Decimal], y: &[Decimal], backend: &Resolved) -> Result<Decimal> {
     same_length(x.len(), y.len())?;
+    let given = room_of(x) + room_of(y);
+    let empty = || Columns::within(given);
     match (backend, Extent::of(x), Extent::of(y)) {
         (Resolved::Reference, ..) => radix10::dot_of_decimals(x, y),
         (Resolved::Emulator | Resolved::Cuda(_), Some(of_x), Some(of_y))
             if of_x.is_dense(x.len()) && of_y.is_dense(y.len()) =>
         {
             let rows = of_x.rows().min(of_y.rows());
-            let mut columns = Columns::default();
+            let mut columns = empty();
             for (x, y) in x.chunks(rows).zip(y.chunks(rows)) {
                 let x = Integers::aligned(x, of_x.low, of_x.width())?;
                 let y = Integers::aligned(y, of_y.low, of_y.width())?;
@@ -87,16 +92,21 @@ pub fn dot(x: &[Decimal], y: &[Decimal], backend: &Resolved) -> Result<Decimal> 
         _ => {
             let columns = (x.par_chunks(TASK), y.par_chunks(TASK))
                 .into_par_iter()
-                .try_fold(Columns::default, |mut columns, (x, y)| {
+                .try_fold(empty, |mut columns, (x, y)| {
                     for (x, y) in x.iter().zip(y) {
                         columns.add_product(x, y)?;
                     }
                     Ok::<_, Error>(columns)
                 })
-                .try_reduce(Columns::default, Columns::merge)?;
+                .try_reduce(empty, Columns::merge)?;
             Ok(columns.into_decimal())
         }
     }
+}
+
+/// No fewer digits than the numbers have.
+pub(crate) fn room_of(numbers: &[Decimal]) -> u64 {
+    numbers.iter().map(Decimal::room).sum()
 }
 
 /// The limbs that numbers span.
@@ -146,35 +156,78 @@ impl Extent {
 /// # Errors
 /// A line that is no number, with its number; and as [`sum`].
 pub fn sum_text(text: &[u8], backend: &Resolved) -> Result<Total> {
-    let summed = match backend {
-        Resolved::Reference => {
-            let numbers = numbers(text)?;
-            return Ok(Total {
-                value: sum(&numbers, backend)?,
-                count: numbers.len() as u64,
-            });
+    let mut sum = TextSum::new(text.len() as u64);
+    sum.add(text, backend)?;
+    Ok(sum.total())
+}
+
+/// A sum of a text that arrives in parts.
+#[derive(Debug)]
+pub(crate) struct TextSum {
+    /// Bytes of the text, no fewer than it has digits.
+    given: u64,
+    columns: Columns,
+    /// Numbers summed, and lines that they were on.
+    count: u64,
+    lines: usize,
+}
+
+impl TextSum {
+    /// The sum of none so far, of a text of so many bytes.
+    pub(crate) fn new(bytes: u64) -> Self {
+        Self {
+            given: bytes,
+            columns: Columns::within(bytes),
+            count: 0,
+            lines: 0,
         }
-        Resolved::Cpu => sum_lines(text),
-        Resolved::Emulator => sum_on(&Emulator::default(), text),
-        Resolved::Cuda(device) => sum_on(device, text),
-    };
-    match summed {
-        Ok((columns, count)) => Ok(Total {
-            value: columns.into_decimal(),
-            count,
-        }),
-        Err(refusal) => Err(refusal.in_text(text)),
+    }
+
+    /// Adds the numbers of a part that ends with the end of a line.
+    pub(crate) fn add(&mut self, part: &[u8], backend: &Resolved) -> Result<()> {
+        let given = self.given;
+        let empty = || Columns::within(given);
+        let summed = match backend {
+            Resolved::Reference => {
+                let numbers = numbers_from(part, self.lines)?;
+                let sum = sum(&numbers, backend)?;
+                self.columns.add(&sum)?;
+                self.count += numbers.len() as u64;
+                self.lines += memchr_iter(b'\n', part).count();
+                return Ok(());
+            }
+            Resolved::Cpu => sum_lines(part, &empty),
+            Resolved::Emulator => sum_on(&Emulator::default(), part, &empty),
+            Resolved::Cuda(device) => sum_on(device, part, &empty),
+        };
+        let (columns, count) = summed.map_err(|refusal| refusal.in_text(part, self.lines))?;
+        self.columns = std::mem::take(&mut self.columns).merge(columns)?;
+        self.count += count;
+        self.lines += memchr_iter(b'\n', part).count();
+        Ok(())
+    }
+
+    /// The sum.
+    pub(crate) fn total(self) -> Total {
+        Total {
+            value: self.columns.into_decimal(),
+            count: self.count,
+        }
     }
 }
 
 /// Sums a text on a machine, part by part.
-fn sum_on<M: Machine>(machine: &M, text: &[u8]) -> std::result::Result<(Columns, u64), Refusal> {
-    let mut columns = Columns::default();
+fn sum_on<M: Machine>(
+    machine: &M,
+    text: &[u8],
+    empty: &(dyn Fn() -> Columns + Sync),
+) -> std::result::Result<(Columns, u64), Refusal> {
+    let mut columns = empty();
     let mut count = 0;
     for part in cut(text, CHUNK) {
         if u32::try_from(part.len()).is_err() {
             // One line of gigabytes.
-            let (others, more) = sum_lines(part)?;
+            let (others, more) = sum_lines(part, empty)?;
             columns = columns.merge(others)?;
             count += more;
             continue;
@@ -195,7 +248,7 @@ fn sum_on<M: Machine>(machine: &M, text: &[u8]) -> std::result::Result<(Columns,
                 count += lines.len() as u64;
             }
             None => {
-                let (others, more) = sum_lines(part)?;
+                let (others, more) = sum_lines(part, empty)?;
                 columns = columns.merge(others)?;
                 count += more;
             }
@@ -205,11 +258,14 @@ fn sum_on<M: Machine>(machine: &M, text: &[u8]) -> std::result::Result<(Columns,
 }
 
 /// Sums a text on the CPU.
-fn sum_lines(text: &[u8]) -> std::result::Result<(Columns, u64), Refusal> {
+fn sum_lines(
+    text: &[u8],
+    empty: &(dyn Fn() -> Columns + Sync),
+) -> std::result::Result<(Columns, u64), Refusal> {
     tasks(text)
         .into_par_iter()
         .try_fold(
-            || (Columns::default(), 0),
+            || (empty(), 0),
             |(mut columns, mut count), task| {
                 for line in lines(task) {
                     columns.add(&parse(line).map_err(Refusal::Text)?)?;
@@ -219,16 +275,17 @@ fn sum_lines(text: &[u8]) -> std::result::Result<(Columns, u64), Refusal> {
             },
         )
         .try_reduce(
-            || (Columns::default(), 0),
+            || (empty(), 0),
             |(columns, count), (others, more)| Ok((columns.merge(others)?, count + more)),
         )
 }
 
-/// The exact dot product of two texts with one number a line each.
+/// The exact dot product of two texts with one number a line each: numbers on the same lines are multiplied.
 ///
 /// # Errors
-/// As [`sum_text`] and [`dot`].
+/// As [`sum_text`] and [`dot`]; a line that is blank in one text only.
 pub fn dot_text(x: &[u8], y: &[u8], backend: &Resolved) -> Result<Total> {
+    same_lines(x, y)?;
     let (x, y) = (numbers(x)?, numbers(y)?);
     Ok(Total {
         value: dot(&x, &y, backend)?,
@@ -272,8 +329,20 @@ mod tests {
 
     #[test]
     fn dot_products_of_texts() {
-        let total = dot_text(b"1e10\n-3\n0.5", b"1e-10\n4\n\n2", &Resolved::Cpu).unwrap();
+        let dot = |x: &[u8], y: &[u8]| dot_text(x, y, &Resolved::Cpu);
+        let total = dot(b"1e10\n-3\n\n0.5\n\n", b"1e-10\n4\n \r\n2").unwrap();
         assert_eq!((total.value.to_string().as_str(), total.count), ("-10", 3));
+        // Without the blank lines -3 would be multiplied by 4, and 0.5 by 2.
+        for (x, y, blank) in [
+            ("1\n-3\n0.5", "1\n4\n\n2", "second"),
+            ("1\n2\n\n3\n4", "1\n2\n3\n\n4", "first"),
+        ] {
+            let error = dot(x.as_bytes(), y.as_bytes()).unwrap_err().to_string();
+            let expected = format!(
+                "line 3: blank in the {blank} text only; expected numbers on the same lines of both"
+            );
+            assert_eq!(error, expected);
+        }
         let error = dot_text(b"1\n2", b"1", &Resolved::Cpu).unwrap_err();
         assert_eq!(
             error.to_string(),

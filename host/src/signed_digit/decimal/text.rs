@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::Decimal;
 use crate::error::{Error, Result};
 use crate::signed_digit::limb::{DIGITS, leading_digits, limb_of};
-use crate::signed_digit::lines::{lines, tasks};
+use crate::signed_digit::lines::{all_lines, lines, tasks};
 
 /// Largest magnitude of an exponent that is read.
 pub const MAX_EXPONENT: i64 = 1_000_000_000_000_000;
@@ -184,13 +184,36 @@ impl fmt::Display for Decimal {
 
 /// The numbers of a text with one number a line.
 pub(crate) fn numbers(text: &[u8]) -> Result<Vec<Decimal>> {
+    numbers_from(text, 0)
+}
+
+/// Refuses two texts one of which has a blank line where the other has a number: the numbers would be paired wrongly.
+pub(crate) fn same_lines(x: &[u8], y: &[u8]) -> Result<()> {
+    let blanks = |text| all_lines(text).map(|line: &[u8]| line.trim_ascii().is_empty());
+    // Beyond the end of one the number of numbers decides.
+    let pairs = blanks(x).zip(blanks(y));
+    match pairs.enumerate().find(|(_, (x, y))| x != y) {
+        None => Ok(()),
+        Some((line, (blank, _))) => Err(Error::invalid(
+            format!("line {}", line + 1),
+            format!(
+                "blank in the {} text only",
+                if blank { "first" } else { "second" }
+            ),
+            "numbers on the same lines of both",
+        )),
+    }
+}
+
+/// The numbers of a text that follows so many lines.
+pub(super) fn numbers_from(text: &[u8], lines_before: usize) -> Result<Vec<Decimal>> {
     let parts: std::result::Result<Vec<Vec<_>>, _> = tasks(text)
         .into_par_iter()
         .map(|task| lines(task).map(parse).collect())
         .collect();
     match parts {
         Ok(parts) => Ok(parts.into_iter().flatten().collect()),
-        Err(fault) => Err(Refusal::Text(fault).in_text(text)),
+        Err(fault) => Err(Refusal::Text(fault).in_text(text, lines_before)),
     }
 }
 
@@ -208,8 +231,8 @@ impl From<Error> for Refusal {
 }
 
 impl Refusal {
-    /// The error, with the first line that is no number.
-    pub(super) fn in_text(self, text: &[u8]) -> Error {
+    /// The error, with the first line that is no number, of a text that follows so many lines.
+    pub(super) fn in_text(self, text: &[u8], lines_before: usize) -> Error {
         let fault = match self {
             Self::Library(error) => return error,
             Self::Text(fault) => fault,
@@ -218,7 +241,7 @@ impl Refusal {
             if !line.trim_ascii().is_empty()
                 && let Err(fault) = parse(line)
             {
-                return fault.error(line, Some(i + 1));
+                return fault.error(line, Some(lines_before + i + 1));
             }
         }
         fault.error(b"", None)

@@ -223,7 +223,7 @@ impl ExactEngine {
             let x = &x[range];
             // A buffer has a fixed length; all pieces but the last share one.
             let (x_buffer, y_buffer) = match buffers.take() {
-                Some((mut x_buffer, mut y_buffer)) if M::region(&x_buffer).len == x.len() => {
+                Some((mut x_buffer, mut y_buffer)) if M::len(&x_buffer) == x.len() => {
                     machine.write(&mut x_buffer, x)?;
                     if let (Some(buffer), Some(y)) = (&mut y_buffer, y) {
                         machine.write(buffer, y)?;

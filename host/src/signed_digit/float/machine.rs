@@ -88,12 +88,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     /// # Errors
     /// A fault of the device.
     pub fn add<T: Float>(&mut self, x: &M::Buffer<T>) -> Result<()> {
-        self.launch::<T>(
-            T::SUM,
-            Slot::Sum,
-            M::region(x).len,
-            |machine, grid, result| T::sum(machine, grid, x, false, result),
-        )
+        self.launch::<T>(T::SUM, Slot::Sum, M::len(x), |machine, grid, result| {
+            T::sum(machine, grid, x, false, result)
+        })
     }
 
     /// Adds the magnitudes of the numbers of a buffer.
@@ -101,12 +98,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     /// # Errors
     /// A fault of the device.
     pub fn add_magnitudes<T: Float>(&mut self, x: &M::Buffer<T>) -> Result<()> {
-        self.launch::<T>(
-            T::SUM,
-            Slot::Sum,
-            M::region(x).len,
-            |machine, grid, result| T::sum(machine, grid, x, true, result),
-        )
+        self.launch::<T>(T::SUM, Slot::Sum, M::len(x), |machine, grid, result| {
+            T::sum(machine, grid, x, true, result)
+        })
     }
 
     /// Adds the products of the numbers of two buffers of one length, which may be the same.
@@ -114,8 +108,8 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     /// # Errors
     /// Buffers of different lengths; a fault of the device.
     pub fn add_products<T: Float>(&mut self, x: &M::Buffer<T>, y: &M::Buffer<T>) -> Result<()> {
-        let len = M::region(x).len;
-        same_length(len, M::region(y).len)?;
+        let len = M::len(x);
+        same_length(len, M::len(y))?;
         self.launch::<T>(T::DOT, Slot::Dot, len, |machine, grid, result| {
             T::dot(machine, grid, x, y, result)
         })

@@ -55,7 +55,7 @@ pub fn machine_row_sums<M: Machine, T: Float>(
     round: Precision,
     sums: &mut M::Buffer<f64>,
 ) -> Result<()> {
-    let (elements, rows) = (M::region(x).len, M::region(sums).len);
+    let (elements, rows) = (M::len(x), M::len(sums));
     if rows == 0 && elements == 0 {
         return Ok(());
     }
@@ -205,7 +205,7 @@ impl ExactEngine {
         let mut found = Vec::new();
         for x in x.chunks(at_once * length) {
             let x = machine.upload(x)?;
-            found.resize(M::region(&x).len / length, 0.0);
+            found.resize(M::len(&x) / length, 0.0);
             let mut rounded = machine.allocate::<f64>(found.len())?;
             machine_row_sums::<M, T>(machine, &x, round, &mut rounded)?;
             machine.read(&rounded, &mut found)?;

@@ -4,7 +4,7 @@ use super::digits::DigitSet;
 use super::float::Float;
 use super::rows::{Rows, partial_products, rows_of};
 use crate::error::Result;
-use crate::signed_digit::decimal::Decimal;
+use crate::signed_digit::decimal::{Decimal, room_of};
 use crate::signed_digit::limb::{check_budget, same_length};
 
 /// The exact sum of decimal numbers, digit by digit with the first method, in the paper's floating-point format.
@@ -15,7 +15,7 @@ pub(crate) fn sum_of_decimals(numbers: &[Decimal]) -> Result<Decimal> {
         low = low.min(number.scale());
         high = high.max(number.top());
     }
-    check_budget(low, high)?;
+    check_budget(low, high, room_of(numbers))?;
     let mut sum = Float::zero();
     for number in numbers {
         sum = sum.plus(&Float::from_decimal(number))?;
@@ -36,7 +36,7 @@ pub(crate) fn dot_of_decimals(x: &[Decimal], y: &[Decimal]) -> Result<Decimal> {
         .min()
         .unwrap_or(0);
     let high = pairs().map(|(x, y)| x.top() + y.top()).max().unwrap_or(0);
-    check_budget(low, high)?;
+    check_budget(low, high, room_of(x) + room_of(y))?;
     // Digits of radix 10^9 hold nine of these; a redundant number may have one more.
     let mut columns = vec![0i64; 9 * (high - low) as usize + 2];
     for (x, y) in pairs() {

@@ -181,7 +181,7 @@ fn aligned(numbers: &[Float]) -> Result<(i64, Vec<SignedDigits>)> {
 
 /// Refuses alignments by more digits than memory holds.
 fn check_distance(places: i64) -> Result<()> {
-    check_budget(0, places / 9)
+    check_budget(0, places / 9, u64::MAX)
 }
 
 /// Digits that an exact sum of n numbers K 10^t may need, |K| <= 10^`mantissa` - 1 and |t| <= `exponent`: eq. 10, corrected.
