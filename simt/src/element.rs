@@ -87,13 +87,15 @@ atomic! {
 }
 
 /// A pointer, a length, and for the emulator where the book of accesses to this memory is kept.
+///
+/// Only unsafe code makes one, and answers for all of its copies: the memory is there as long as a thread uses them.
 #[doc(hidden)]
 pub struct Region<T> {
-    pub pointer: *mut T,
-    pub len: usize,
+    pub(crate) pointer: *mut T,
+    pub(crate) len: usize,
     /// First of `len` records of the emulator; null on a GPU, where the field does not exist.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub book: *mut core::ffi::c_void,
+    pub(crate) book: *mut core::ffi::c_void,
 }
 
 impl<T> Clone for Region<T> {
@@ -106,13 +108,32 @@ impl<T> Copy for Region<T> {}
 
 impl<T: Element> Region<T> {
     /// A region that no emulator watches.
+    ///
+    /// # Safety
+    /// `pointer` is valid for reads and writes of `len` elements by the threads that use the region or a copy of it, as long as they do.
     #[inline(always)]
-    pub const fn new(pointer: *mut T, len: usize) -> Self {
+    pub const unsafe fn new(pointer: *mut T, len: usize) -> Self {
         Self {
             pointer,
             len,
             #[cfg(not(target_arch = "nvptx64"))]
             book: core::ptr::null_mut(),
         }
+    }
+
+    /// The address of the first element.
+    #[inline(always)]
+    pub fn address(self) -> u64 {
+        self.pointer as u64
+    }
+
+    /// Number of elements.
+    #[inline(always)]
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "a kernel has no use for an empty one"
+    )]
+    pub const fn len(self) -> usize {
+        self.len
     }
 }

@@ -33,11 +33,20 @@ use crate::memory::{Element, In, InOut, Out, Region};
 use crate::simt::Simt;
 
 /// The memory of a machine of the host: what kinds of buffer its kernels work on.
-pub trait DeviceMemory {
+///
+/// # Safety
+/// [`region`](Self::region) returns the memory that the buffer owns, and that no other buffer owns; threads of the machine may use it while they borrow the buffer.
+pub unsafe trait DeviceMemory {
     /// Memory for elements of one type.
     type Buffer<T: Element>: Send;
+    /// Elements of the buffer.
+    fn len<T: Element>(buffer: &Self::Buffer<T>) -> usize;
     /// Where the buffer lies.
-    fn region<T: Element>(buffer: &Self::Buffer<T>) -> Region<T>;
+    ///
+    /// # Safety
+    /// The region and its copies are used only while the buffer is borrowed, and for writes only while it is borrowed exclusively.
+    #[doc(hidden)]
+    unsafe fn region<T: Element>(buffer: &Self::Buffer<T>) -> Region<T>;
 }
 
 /// The treatment of a launch's arguments by a machine, in the order of declaration.
@@ -48,8 +57,12 @@ pub trait Arguments {
     fn value<T: Copy + 'static>(&mut self, value: &T);
 }
 
-/// A kernel with its arguments, ready to be launched on a machine with memory `M`.
-pub trait Kernel<M: DeviceMemory> {
+/// A kernel with its arguments, ready to be launched on a machine with memory `M`. [`kernel!`](crate::kernel!) implements it.
+///
+/// # Safety
+/// [`arguments`](Self::arguments) hands over what the entry point declares: as many arguments, of the same types and in the same order. Each address is that
+/// of a buffer that the kernel borrows, exclusively where the entry point writes. A launch on a device checks none of this.
+pub unsafe trait Kernel<M: DeviceMemory> {
     /// Name of the entry point in the PTX.
     fn entry(&self) -> &'static str;
     /// Dynamic shared memory that a block needs.
@@ -65,15 +78,18 @@ pub trait Kernel<M: DeviceMemory> {
 pub trait View<'a, T: Element> {
     /// A reference to a buffer, shared or exclusive.
     type Host<M: DeviceMemory + 'a>;
-    fn region<M: DeviceMemory + 'a>(host: &Self::Host<M>) -> Region<T>;
+    /// # Safety
+    /// As for [`DeviceMemory::region`].
+    unsafe fn region<M: DeviceMemory + 'a>(host: &Self::Host<M>) -> Region<T>;
 }
 
 macro_rules! host_view {
     ($view:ident, $($reference:tt)+) => {
         impl<'a, T: Element> View<'a, T> for $view<'a, T> {
             type Host<M: DeviceMemory + 'a> = $($reference)+ M::Buffer<T>;
-            fn region<M: DeviceMemory + 'a>(host: &Self::Host<M>) -> Region<T> {
-                M::region(host)
+            unsafe fn region<M: DeviceMemory + 'a>(host: &Self::Host<M>) -> Region<T> {
+                // SAFETY: the caller's promise is the same.
+                unsafe { M::region(host) }
             }
         }
     };
@@ -159,10 +175,8 @@ macro_rules! __kernel {
             $(
                 let len = $array_len as usize;
                 let offset = layout.reserve::<$array_type>(len);
-                // SAFETY: the launch reserves what the same layout counts, and the block outlives the body.
-                let $array = unsafe {
-                    $crate::Shared::<$array_type>::from_region($crate::Simt::shared($t, offset, len))
-                };
+                // SAFETY: the launch reserves what the same layout counts.
+                let $array = unsafe { $crate::Shared::<$array_type>::of($t, offset, len) };
             )*
             $body
         }
@@ -238,8 +252,9 @@ macro_rules! __kernel {
             )*
         }
 
+        // SAFETY: the entry point comes from the same declaration, and the structure borrows the buffers as its views need it.
         #[cfg(not(target_arch = "nvptx64"))]
-        impl<'a, M: $crate::DeviceMemory + 'a $(, $T: $crate::Real)?> $crate::Kernel<M>
+        unsafe impl<'a, M: $crate::DeviceMemory + 'a $(, $T: $crate::Real)?> $crate::Kernel<M>
             for $name<'a, M $(, $T)?>
         {
             fn entry(&self) -> &'static str {
@@ -257,9 +272,11 @@ macro_rules! __kernel {
 
             fn arguments(&self, arguments: &mut impl $crate::Arguments) {
                 $(
-                    let region =
-                        <$crate::$kind<'a, $element> as $crate::kernel::View<'a, $element>>::region::<M>(&self.$view);
-                    arguments.region(region.pointer as u64, region.len as u64);
+                    // SAFETY: only its address and its length are used.
+                    let region = unsafe {
+                        <$crate::$kind<'a, $element> as $crate::kernel::View<'a, $element>>::region::<M>(&self.$view)
+                    };
+                    arguments.region(region.address(), region.len() as u64);
                 )*
                 $(arguments.value(&self.$number);)*
             }

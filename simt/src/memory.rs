@@ -68,6 +68,20 @@ view! {
     Shared
 }
 
+impl<'a, T: Element> Shared<'a, T> {
+    /// `len` elements from byte `offset` on, as long as the thread is there.
+    ///
+    /// # Safety
+    /// The launch reserves these bytes.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn of<S: Simt>(t: &'a S, offset: usize, len: usize) -> Self {
+        // SAFETY: the view lives no longer than the thread, and the block outlives its threads.
+        unsafe { Self::from_region(t.shared(offset, len)) }
+    }
+}
+
 macro_rules! readable_global {
     ($($name:ident)*) => {$(
         #[allow(clippy::len_without_is_empty, reason = "an empty view has no use in a kernel")]

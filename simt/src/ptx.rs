@@ -459,9 +459,9 @@ impl Simt for Gpu {
         unsafe { T::fetch_add(region.pointer.add(index), value) }
     }
     #[inline(always)]
-    fn shared<T: Element>(&self, offset: usize, len: usize) -> Region<T> {
+    unsafe fn shared<T: Element>(&self, offset: usize, len: usize) -> Region<T> {
         // SAFETY: the launch reserves the bytes that `SharedLayout` counts, aligned to 16.
-        Region::new(unsafe { rarefy_shared_memory().add(offset).cast() }, len)
+        unsafe { Region::new(rarefy_shared_memory().add(offset).cast(), len) }
     }
 }
 

@@ -269,7 +269,10 @@ pub trait Simt {
     #[track_caller]
     fn atomic_add<T: Atomic>(&self, region: Region<T>, index: usize, value: T) -> T;
     /// `len` elements of the block's shared memory from byte `offset` on.
+    ///
+    /// # Safety
+    /// The launch reserves these bytes, and the region and its copies are used in this launch only.
     #[doc(hidden)]
     #[track_caller]
-    fn shared<T: Element>(&self, offset: usize, len: usize) -> Region<T>;
+    unsafe fn shared<T: Element>(&self, offset: usize, len: usize) -> Region<T>;
 }

@@ -1090,7 +1090,8 @@ kernel! {
     /// Asks for shared memory that the launch did not reserve, or that overlaps.
     pub fn takes_shared_memory(t, out: Out<u32>; offset: u32, len: u32) shared { tile: [u32; 8] } {
         if t.thread_idx() == 6 {
-            t.shared::<f64>(offset as usize, len as usize);
+            // SAFETY: the emulator checks what is asked for.
+            unsafe { t.shared::<f64>(offset as usize, len as usize) };
         }
         if t.thread_idx() < 8 {
             tile.set(t, t.thread_idx(), 1);
@@ -1755,4 +1756,56 @@ fn a_launch_takes_the_entry_of_its_value() {
         let kernel = of_listed_sizes::<Emulator, f64> { out, size };
         assert_eq!(Kernel::entry(&kernel), listed);
     }
+}
+
+/// Takes stack until it ends.
+#[inline(never)]
+fn descend(depth: u64) -> u64 {
+    let kept = std::hint::black_box([depth; 64]);
+    if std::hint::black_box(depth) == u64::MAX {
+        return 0;
+    }
+    descend(depth + 1) + std::hint::black_box(kept)[7]
+}
+
+kernel! {
+    /// One thread of the second block recurses without an end.
+    pub fn overflows_its_stack(t, out: Out<u32>) {
+        if t.global_idx() == 64 + 5 {
+            out.set(t, 0, descend(0) as u32);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_overflow_of_a_stack_is_reported() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    const CHILD: &str = "RAREFY_TEST_OVERFLOW";
+    let machine = Emulator::default();
+    let mut out = machine.zeros::<u32>(128).unwrap();
+    if std::env::var_os(CHILD).is_some() {
+        let grid = Grid {
+            blocks: 2,
+            threads: 64,
+        };
+        let launched = machine.launch(grid, overflows_its_stack { out: &mut out });
+        unreachable!("{launched:?}");
+    }
+    let program = std::env::current_exe().unwrap();
+    let child = Command::new(program)
+        .args([
+            "--exact",
+            "an_overflow_of_a_stack_is_reported",
+            "--nocapture",
+        ])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&child.stderr);
+    let line = "kernel overflows_its_stack, block 1, thread 5: overflows its stack of 256 KiB";
+    assert!(stderr.contains(line), "{stderr}");
+    assert_eq!(child.status.signal(), Some(6), "SIGABRT: {stderr}");
 }

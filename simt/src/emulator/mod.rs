@@ -24,6 +24,8 @@
 //! accesses of one run: what a kernel does not do with these data is not seen. A kernel
 //! that waits for a value that another thread will write runs forever, as threads switch at barriers only.
 //!
+//! A thread that overflows its stack of 256 KiB ends the process with one line, which names kernel, block and thread.
+//!
 //! A book of 24 bytes an element lies beside the data, so a buffer of `f32` takes seven times its size.
 
 #![warn(missing_debug_implementations)]
@@ -33,6 +35,7 @@ mod book;
 mod copies;
 mod memory;
 mod order;
+mod overflow;
 mod scheduler;
 mod stack;
 mod statistics;
@@ -139,10 +142,15 @@ impl fmt::Debug for Emulator {
     }
 }
 
-impl DeviceMemory for Emulator {
+// SAFETY: a buffer owns its memory and its book, in which every access is checked.
+unsafe impl DeviceMemory for Emulator {
     type Buffer<T: Element> = Buffer<T>;
 
-    fn region<T: Element>(buffer: &Buffer<T>) -> Region<T> {
+    fn len<T: Element>(buffer: &Buffer<T>) -> usize {
+        buffer.len()
+    }
+
+    unsafe fn region<T: Element>(buffer: &Buffer<T>) -> Region<T> {
         buffer.region()
     }
 }
@@ -249,6 +257,8 @@ impl Emulator {
 
         let tick = LAST_TICK.load(Ordering::Relaxed) + 1;
         let block = Block::new(entry, grid, &views.0, &shared, shared_bytes, tick);
+        let bounds = stacks.bounds();
+        let _watch = overflow::watch(&bounds, &block);
         let mut sequence = Sequence::new(self.order);
         let run = |index| block.run(index, body, &mut stacks.0, &mut sequence);
         let result = match self.order {

@@ -7,12 +7,12 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 
 use crate::error::{Error, Result};
 
 /// Room for a kernel's locals, and for the report should it panic.
-const STACK_BYTES: usize = 256 << 10;
+pub(super) const STACK_BYTES: usize = 256 << 10;
 
 /// Stacks that the process has at most: sixteen blocks of the largest size at the same time.
 const MOST_STACKS: usize = 16 * 1024;
@@ -33,6 +33,9 @@ fn pool() -> MutexGuard<'static, Pool> {
     // The pool is consistent between any two statements.
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// The lowest address of each stack, where its guard page begins, and the one above its highest.
+pub(super) type Bounds<'a> = &'a [(usize, usize)];
 
 /// Stacks on loan from the pool.
 pub(super) struct Stacks(pub(super) Vec<DefaultStack>);
@@ -65,6 +68,13 @@ impl Stacks {
             }
         }
         Ok(stacks)
+    }
+}
+
+impl Stacks {
+    pub(super) fn bounds(&self) -> Vec<(usize, usize)> {
+        let bounds = |stack: &DefaultStack| (stack.limit().get(), stack.base().get());
+        self.0.iter().map(bounds).collect()
     }
 }
 

@@ -540,7 +540,7 @@ impl Simt for Thread<'_> {
             old
         }
     }
-    fn shared<T: Element>(&self, offset: usize, len: usize) -> Region<T> {
+    unsafe fn shared<T: Element>(&self, offset: usize, len: usize) -> Region<T> {
         match self
             .block
             .shared_array(offset, len, size_of::<T>(), align_of::<T>())

@@ -654,13 +654,19 @@ pub(super) fn same_length(action: &str, source: usize, target: usize) -> Result<
     )))
 }
 
-impl DeviceMemory for Device {
+// SAFETY: a buffer owns its allocation.
+unsafe impl DeviceMemory for Device {
     type Buffer<T: Element> = DeviceBuffer<T>;
 
-    fn region<T: Element>(buffer: &DeviceBuffer<T>) -> Region<T> {
+    fn len<T: Element>(buffer: &DeviceBuffer<T>) -> usize {
+        buffer.len
+    }
+
+    unsafe fn region<T: Element>(buffer: &DeviceBuffer<T>) -> Region<T> {
         // An address of the device: the host never follows it.
         let pointer = std::ptr::without_provenance_mut(buffer.allocation.address as usize);
-        Region::new(pointer, buffer.len)
+        // SAFETY: the threads that use it run on the device, while the caller borrows the buffer.
+        unsafe { Region::new(pointer, buffer.len) }
     }
 }
 
