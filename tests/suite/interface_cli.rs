@@ -494,3 +494,55 @@ fn inputs_without_a_name_in_utf8_draw_a_warning() {
     let record: Value = serde_json::from_slice(&record).unwrap();
     assert_eq!(record["warnings"].as_array().unwrap().len(), 1);
 }
+
+/// Threads that the system refuses are done without; a wish for them is refused, as is one that is no number.
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_that_the_system_refuses_end_no_run() {
+    let dir = folder();
+    let at = dir.path();
+    let line = "couette --delta 1 --velocities 8x4 --cells 10 --backend cpu --json --quiet";
+    let output = rarefy(at, &words(line))
+        .env("RAYON_NUM_THREADS", "x")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr),
+        "rarefy: error: RAYON_NUM_THREADS=x: expected a number of threads, 1 to 1024\n"
+    );
+    // A user of its own has as many threads as it starts; only root becomes one.
+    let few = |line: &str| {
+        let binary = rarefy(at, &[]).get_program().to_owned();
+        let limited = "ulimit -u 2; exec \"$@\"";
+        std::process::Command::new("setpriv")
+            .args([
+                "--reuid=54321",
+                "--regid=54321",
+                "--clear-groups",
+                "sh",
+                "-c",
+                limited,
+                "sh",
+            ])
+            .arg(binary)
+            .args(words(line))
+            .current_dir(at)
+            .output()
+    };
+    std::fs::set_permissions(at, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let Ok(version) = few("--version") else {
+        return;
+    };
+    if !version.status.success() {
+        return;
+    }
+    let output = few(line).unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let result: Value = serde_json::from_str(text(&output.stdout)).unwrap();
+    assert!(result["status"].is_string());
+    let output = few(&format!("{line} --threads 8")).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--threads 8: the system refuses more than"));
+}

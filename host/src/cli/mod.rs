@@ -6,6 +6,7 @@
 //! | `config` | layering of `--config` and `-s` under the flags |
 //! | `swept`, `sweep` | a list of values for one option; a run for each, one table, one plot |
 //! | `failure` | the way from an error to an exit code |
+//! | `pool` | the threads of parallel work |
 //! | `ranks` | processes of one run, which a launcher such as mpirun started |
 //! | `interrupt` | Ctrl-C and SIGTERM |
 //! | `launch` | the command as such a launcher, for the GPUs of a host |
@@ -69,6 +70,7 @@ pub mod parsers;
 mod plates;
 mod plot;
 mod poiseuille;
+mod pool;
 mod progress;
 mod ranks;
 mod rates;
@@ -96,7 +98,6 @@ mod whole;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::num::NonZero;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -158,51 +159,6 @@ pub fn end(code: u8) -> ! {
     quit(code)
 }
 
-/// Variable with the number of threads, unless `--threads` is given.
-const THREADS: &str = "RAYON_NUM_THREADS";
-
-/// Addresses that a thread reserves: its stack, and the arena of its allocations.
-const RESERVED_BY_THREAD: u64 = 128 << 20;
-
-/// Builds the pool of all parallel work: of `--threads`, else of all cores. There are fewer where memory has no room for them, as the pool would panic.
-fn build_pool(wanted: Option<usize>) -> Result<(), Failure> {
-    let available = crate::memory_plan::host_memory().available;
-    let room = available.map_or(u64::MAX, |bytes| (bytes / 2 / RESERVED_BY_THREAD).max(1));
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    if wanted.is_none() {
-        refuse_variable()?;
-    }
-    let threads = match wanted {
-        Some(threads) if threads as u64 > room => {
-            return Err(Failure::Usage(format!(
-                "--threads {threads}: memory has room for {room} threads"
-            )));
-        }
-        Some(threads) => threads,
-        None if room < cores as u64 && std::env::var_os(THREADS).is_none() => room as usize,
-        None => return Ok(()),
-    };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    match (pool.build_global(), wanted) {
-        // Without a wish, a pool that is there already keeps its threads.
-        (Ok(()), _) | (Err(_), None) => Ok(()),
-        (Err(error), Some(_)) => Err(Failure::Usage(format!("--threads {threads}: {error}"))),
-    }
-}
-
-/// Refuses more threads in the environment than `--threads` takes: the pool starts them all.
-fn refuse_variable() -> Result<(), Failure> {
-    let variable = std::env::var(THREADS).ok();
-    let threads: Option<usize> = variable.and_then(|text| text.parse().ok());
-    match threads {
-        Some(threads) if threads > options::MOST_THREADS => Err(Failure::Usage(format!(
-            "{THREADS}={threads}: expected at most {} threads",
-            options::MOST_THREADS
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// Prints a failure as one line on standard error, and returns the exit code.
 fn exit(failure: Failure) -> u8 {
     if let Failure::Shown(text) = &failure {
@@ -262,14 +218,14 @@ fn read_alike<T>(read: Result<T, Failure>) -> Result<T, Failure> {
 fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
     let sub = matches.subcommand().map(|(_, sub)| sub);
     if sub.is_some_and(takes_one_device) {
-        // SAFETY: a process that is no rank of several has started no thread yet.
-        unsafe { make_few_queues() };
+        make_few_queues();
     }
     launch::refuse_within(matches)?;
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
-    let pool = build_pool(threads.copied());
+    // Its thread comes first: the pool may take all that the system has left.
     interrupt::handle();
     launch::follow();
+    let pool = pool::build(threads.copied());
     // The commands that compute have the option.
     if sub.is_some_and(|sub| sub.try_get_one::<usize>("threads").is_ok()) {
         ranks::connect()?;

@@ -47,7 +47,7 @@ pub(super) struct Common {
     #[arg(long)]
     #[serde(skip)]
     pub(super) json: bool,
-    /// No progress and no summary; warnings and errors remain
+    /// No progress and no summary; warnings, errors and the object of --json remain
     #[arg(long)]
     #[serde(skip)]
     pub(super) quiet: bool,

@@ -134,15 +134,19 @@ pub(crate) fn on_each<D: Send, R: Send>(
 /// Calls `work` with each index in a thread of its own. It is compiled once for all kinds of work.
 fn in_threads(count: usize, work: &(dyn Fn(usize) + Sync)) {
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..count).map(|k| scope.spawn(move || work(k))).collect();
-        for thread in threads {
-            // A thread that panicked has no result.
+        let start = |k| {
+            let thread = std::thread::Builder::new();
+            thread.spawn_scoped(scope, move || work(k))
+        };
+        let threads: Vec<_> = (0..count).map(start).collect();
+        for thread in threads.into_iter().flatten() {
+            // A thread that panicked, or that the system refused, has no result.
             let _ = thread.join();
         }
     });
 }
 
-/// The error of a device whose thread panicked.
+/// The error of a device whose thread panicked or was refused.
 pub(crate) fn ended() -> Error {
     Error::Numerical("the thread of a device ended early".to_owned())
 }

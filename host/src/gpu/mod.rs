@@ -63,18 +63,24 @@ const QUEUES: [&str; 2] = [
     "CUDA_DEVICE_MAX_COPY_CONNECTIONS",
 ];
 
-/// Has the driver make only the queues that one device needs, unless the user says how many.
-///
-/// # Safety
-/// No other thread of the process runs.
+/// Has the driver make only the queues that one device needs, unless the user says how many, or a thread that may read the variables runs.
 #[cfg(feature = "cli")]
-pub(crate) unsafe fn make_few_queues() {
+pub(crate) fn make_few_queues() {
+    if !is_alone() {
+        return;
+    }
     for variable in QUEUES {
         if std::env::var_os(variable).is_none() {
-            // SAFETY: no other thread reads the variables meanwhile.
+            // SAFETY: the process has no other thread, or a system on which threads may set variables.
             unsafe { std::env::set_var(variable, "1") };
         }
     }
+}
+
+/// Whether this thread may set variables: where Linux counts no other, and on Windows.
+#[cfg(feature = "cli")]
+fn is_alone() -> bool {
+    cfg!(windows) || std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
 /// Begins to open the device of [`open`] on a thread of its own. End the process by [`quit`] from here on.
