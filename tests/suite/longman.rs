@@ -1,7 +1,6 @@
 //! Longman's method against closed forms: the right value, or an honest status.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rarefy::compute::Resolved;
 use rarefy::longman::expression::{Evaluator, Program};
@@ -22,11 +21,9 @@ pub(crate) struct Case {
 }
 
 pub(crate) fn data(name: &str) -> String {
-    let folder = std::env::var_os("RAREFY_TEST_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
-        Into::into,
-    );
-    let path = folder.join("longman").join(name);
+    let path = support::in_repository("tests/data")
+        .join("longman")
+        .join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

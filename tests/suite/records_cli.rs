@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::command::{done, folder};
+use crate::support;
 
 /// The chapters with such tables.
 const PAGES: [&str; 7] = [
@@ -43,9 +44,12 @@ fn documented() -> BTreeMap<String, BTreeSet<String>> {
 /// `result` of a run.
 fn result_of(line: &str) -> Value {
     let dir = folder();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data");
+    let data = support::in_repository("examples/data");
     fs::write(dir.path().join("x.txt"), "1\n2\n").unwrap();
-    let line = format!("{} --backend cpu --json", line.replace("DATA", data));
+    let line = format!(
+        "{} --backend cpu --json",
+        line.replace("DATA", &data.display().to_string())
+    );
     let words: Vec<&str> = line.split_whitespace().collect();
     let output = done(dir.path(), &words);
     let mut record: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -25,6 +25,9 @@ enum Role {
     Command,
 }
 
+/// Folders of the repository that the tests read where they run.
+const FOLDERS: [&str; 2] = ["tests/data", "examples/data"];
+
 /// The packed bundle's name in its folder.
 const ARCHIVE: &str = "bundle.tar.gz";
 
@@ -80,9 +83,8 @@ pub(crate) fn run(out: &Path, pack: bool) -> Result<()> {
             println!("not stripped: {name}");
         }
     }
-    let data = root().join("tests/data");
-    if data.exists() {
-        copy_tree(&data, &out.join("tests/data"))?;
+    for folder in FOLDERS {
+        copy_tree(&root().join(folder), &out.join(folder))?;
     }
     let script = out.join("run-all.sh");
     fs::write(&script, run_all(&artifacts))?;
@@ -110,9 +112,7 @@ fn pack(out: &Path, artifacts: &[Artifact]) -> Result<()> {
         .iter()
         .map(|artifact| artifact.name.as_str())
         .collect();
-    if out.join("tests").exists() {
-        packed.push("tests");
-    }
+    packed.extend(FOLDERS.map(top_of));
     workspace::run(
         Command::new("tar")
             .args(["--create", "--gzip", "--file", ARCHIVE])
@@ -132,6 +132,11 @@ fn pack(out: &Path, artifacts: &[Artifact]) -> Result<()> {
         fs::metadata(out.join(ARCHIVE))?.len() as f64 / f64::from(1 << 20)
     );
     Ok(())
+}
+
+/// The first folder of a path.
+fn top_of(path: &str) -> &str {
+    path.split('/').next().unwrap_or(path)
 }
 
 /// The executables that cargo's messages name.
@@ -268,6 +273,49 @@ mod tests {
             ("bench-collision", Role::Bench),
         ];
         assert_eq!(found, expected.map(|(name, role)| (name.to_owned(), role)));
+    }
+
+    /// Folders that tests ask for, and other ways to find the repository, by their files.
+    fn read_by(text: &str) -> (Vec<&str>, bool) {
+        let calls = text.split("in_repository(\"").skip(1);
+        let folders = calls.filter_map(|call| call.split('"').next());
+        let other = text.contains("env!(\"CARGO_MANIFEST_DIR\")");
+        (folders.collect(), other)
+    }
+
+    #[test]
+    fn the_bundle_holds_what_the_tests_read() {
+        let slip = "concat!(env!(\"CARGO_MANIFEST_DIR\"), in_repository(\"docs\")";
+        assert_eq!(read_by(slip), (vec!["docs"], true));
+        let mut asked = Vec::new();
+        for folder in ["tests/suite", "host/src"] {
+            for path in sources(&root().join(folder)) {
+                let text = fs::read_to_string(&path).unwrap();
+                let (folders, other) = read_by(&text);
+                asked.extend(folders.iter().map(|&folder| folder.to_owned()));
+                assert!(
+                    !other || path.ends_with("tests/suite/support.rs"),
+                    "{}: a path of this machine; `support::in_repository` finds it in a bundle too",
+                    path.display()
+                );
+            }
+        }
+        asked.sort();
+        asked.dedup();
+        let mut packed = FOLDERS.to_vec();
+        packed.sort_unstable();
+        assert_eq!(asked, packed);
+    }
+
+    /// The Rust files of a folder and of those in it.
+    fn sources(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+        let rust = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "rs");
+        let inner = folders.iter().flat_map(|folder| sources(folder));
+        files.into_iter().filter(rust).chain(inner).collect()
     }
 
     #[test]
