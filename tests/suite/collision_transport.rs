@@ -176,14 +176,19 @@ fn rk4(operator: &mut CollisionOperator, f: &mut [f64], dt: f64) {
 #[test]
 fn the_exact_solution_in_time() {
     let start = Bkw::new(0.6).expect("a valid K");
+    // The finer grid for a third of the time: it shows the order of the error.
     for (n, errors, fourth) in [
-        (16, ["1.288e-2", "1.762e-2", "1.859e-2"], "14.352401"),
-        (20, ["8.546e-3", "1.174e-2", "1.237e-2"], "14.270233"),
+        (
+            16,
+            &["1.288e-2", "1.762e-2", "1.859e-2"][..],
+            Some("14.352401"),
+        ),
+        (20, &["8.546e-3"][..], None),
     ] {
         let config = config(n, 5.5, Scattering::Maxwell, Order::Second);
         let mut operator = CollisionOperator::new(config.clone()).expect("an operator");
         let mut f = start.sample(&config.grid);
-        for (t, printed) in (1..).zip(errors) {
+        for (t, &printed) in (1..).zip(errors) {
             for _ in 0..10 {
                 rk4(&mut operator, &mut f, 0.1);
             }
@@ -192,11 +197,10 @@ fn the_exact_solution_in_time() {
             let error = error / norm(exact.iter().copied());
             assert_printed(error, printed, &format!("L2 at t = {t}, {n}"));
         }
-        assert_printed(
-            Moments::of(&config.grid, &f).fourth,
-            fourth,
-            "fourth moment",
-        );
+        if let Some(fourth) = fourth {
+            let found = Moments::of(&config.grid, &f).fourth;
+            assert_printed(found, fourth, "fourth moment");
+        }
         // The same in fourth order is nearer.
         let mut better = CollisionOperator::new(OperatorConfig {
             order: Order::Fourth,
@@ -220,7 +224,7 @@ fn the_exact_solution_in_time() {
 fn two_maxwellians_in_time() {
     // Time, H and P_xx.
     type Row = (u64, &'static str, &'static str);
-    let cases: [(usize, Order, [Row; 4]); 4] = [
+    let cases: [(usize, Order, [Row; 4]); 2] = [
         (
             16,
             Order::Second,
@@ -229,26 +233,6 @@ fn two_maxwellians_in_time() {
                 (20, "-5.09222339", "1.886319"),
                 (40, "-5.09616927", "1.764074"),
                 (60, "-5.09623312", "1.751532"),
-            ],
-        ),
-        (
-            20,
-            Order::Second,
-            [
-                (10, "-5.06085807", "2.203744"),
-                (20, "-5.09184173", "1.893665"),
-                (40, "-5.09615263", "1.765274"),
-                (60, "-5.09623174", "1.751696"),
-            ],
-        ),
-        (
-            16,
-            Order::Fourth,
-            [
-                (10, "-5.05607818", "2.236903"),
-                (20, "-5.09026894", "1.912200"),
-                (40, "-5.09584179", "1.768583"),
-                (60, "-5.09606311", "1.752179"),
             ],
         ),
         (

@@ -64,7 +64,7 @@ fn after(mut config: FlowConfig, devices: usize) -> Vec<f64> {
         .with_precision(Precision::F32)
         .with_devices(Devices::Number(devices));
     let mut flow = Flow::new(config).expect("a flow");
-    flow.advance(2).expect("steps");
+    flow.advance(1).expect("a step");
     let kept = flow.checkpoint().expect("a checkpoint");
     flow.advance(1).expect("a step");
     let state = flow.state().expect("distributions");
