@@ -453,8 +453,8 @@ impl Numbers {
         let mut others = layout.shape.clone();
         let length = others.remove(last);
         let rows = others.iter().product();
-        let fits = |copies: u64, what: &str, remedy: &str| {
-            let needed = bytes_of::<T>(layout.len as u64).saturating_mul(copies);
+        let fits = |elements: usize, what: &str, remedy: &str| {
+            let needed = bytes_of::<T>(elements as u64);
             check_host(&format!("{}: {what}", self.path.display()), needed, remedy)
         };
         if layout.len == 0 {
@@ -462,7 +462,7 @@ impl Numbers {
         } else if is_last(layout, last) {
             let mut buffer = Vec::new();
             if length > PIECE_BYTES {
-                fits(1, "a row", "shorter rows need less")?;
+                fits(length, "a row", "shorter rows need less")?;
             }
             for range in pieces(rows, PIECE_BYTES / size_of::<T>() / length) {
                 let elements = range.start * length..range.end * length;
@@ -471,7 +471,8 @@ impl Numbers {
             }
         } else {
             let what = format!("the array and a copy with axis {axis} last");
-            fits(2, &what, "write the file with that axis last")?;
+            let both = layout.len.saturating_mul(2);
+            fits(both, &what, "write the file with that axis last")?;
             let mut elements = Vec::new();
             self.load(layout, 0..layout.len, &mut elements)?;
             let shape = IxDyn(&layout.shape).set_f(layout.fortran);
