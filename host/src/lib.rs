@@ -27,6 +27,7 @@
 //! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
 //! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
 //! | [`longman`] | infinite integrals of oscillating functions |
+//! | [`accuracy`] | errors of a discretisation, and the grid that has an accuracy |
 //! | [`compute`] | where to compute, in which precision, on how many threads |
 //! | [`distributed`] | one computation on several ranks: parts of space and transports |
 //! | [`machine`] | the host's interface of a machine that runs kernels: memory, copies, launches |
@@ -66,6 +67,7 @@
 
 #![warn(missing_debug_implementations)]
 
+pub mod accuracy;
 pub mod bgk;
 pub mod collision;
 pub mod compute;

@@ -1,0 +1,186 @@
+//! The error of a discretisation, and the grid that has an accuracy: for any method whose grid is a list of counts.
+//!
+//! A value v(n) on a grid of n cells along an axis approaches the exact value like $n^{-p}$, with the order p of the scheme. A repeat on m cells therefore estimates the error on n:
+//!
+//! $$ e = F \\, \frac{|v(m) - v(n)|}{|(n/m)^p - 1|} $$
+//!
+//! Coarser repeats (m < n) cost less than the run; finer ones (m > n) are surer where n is small. F = 1.25 is the safety factor (P. J. Roache, J. Fluids Eng. 116 (1994) 405). Two coarser
+//! repeats that approach from one side show the order themselves, and a lower one than p counts. Two that do not leave the larger of both estimates. Errors of several axes add up, with that of
+//! the iteration.
+//!
+//! | symbol | code |
+//! |---|---|
+//! | n | a count of a grid, `&[usize]` with one count for each [`Axis`] |
+//! | p, the least m | [`Axis::order`], [`Axis::shares`] |
+//! | v | [`Quantity`] |
+//! | e of each axis, and their sum | [`Estimate`] |
+//!
+//! [`verify`] repeats a run, [`reach`] refines until an accuracy is reached. Both know the method only by a closure from a grid to its quantities.
+//!
+//! ```
+//! use std::convert::Infallible;
+//! use rarefy::accuracy::{Axis, Quantity, verify};
+//!
+//! // The midpoint rule for the integral of exp from 0 to 1.
+//! let mut integral = |grid: &[usize]| {
+//!     let h = 1.0 / grid[0] as f64;
+//!     let sum: f64 = (0..grid[0]).map(|i| h * ((i as f64 + 0.5) * h).exp()).sum();
+//!     Ok::<_, Infallible>(Some(vec![Quantity::new("integral", sum)]))
+//! };
+//! let cells = Axis::new("cells", 2.0, 2..=1000);
+//! let base = integral(&[20])?.unwrap_or_default();
+//! let found = verify(&[cells], &[20], base, 1e-15, &mut integral)?;
+//! let truth = 1.0_f64.exp() - 1.0;
+//! let error = (found[0].quantity.value - truth).abs();
+//! assert!(error < found[0].error.total && found[0].error.total < 2.0 * error);
+//! assert_eq!(found[0].to_string(), "integral 1.7181 +- 0.0003 (cells 3e-4)");
+//! # Ok::<(), Infallible>(())
+//! ```
+
+mod estimate;
+mod reach;
+mod text;
+
+use std::ops::RangeInclusive;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+pub use estimate::verify;
+pub use reach::{Reached, reach};
+pub use text::warning;
+
+/// A number that a run finds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// Its key among the results.
+    pub name: String,
+    /// Its value on a grid.
+    pub value: f64,
+    /// The size that its error compares with.
+    pub scale: f64,
+}
+
+impl Quantity {
+    /// A quantity whose error compares with itself.
+    pub fn new(name: impl Into<String>, value: f64) -> Self {
+        Self {
+            name: name.into(),
+            value,
+            scale: value.abs(),
+        }
+    }
+
+    /// The same with another size to compare with, for one that may be near zero.
+    #[must_use]
+    pub fn of_scale(self, scale: f64) -> Self {
+        Self { scale, ..self }
+    }
+}
+
+/// An axis of a grid: cells of space, velocities, or the extent of a box as a count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Its name in estimates.
+    pub name: &'static str,
+    /// The order p with which errors fall with the count.
+    pub order: f64,
+    /// Counts that the method takes.
+    pub range: RangeInclusive<usize>,
+    /// A count is a multiple of this.
+    pub step: usize,
+    /// Coarser repeats, as shares of the count, the finest first.
+    pub shares: Vec<f64>,
+    /// The count from which coarser repeats estimate the error; below it a repeat of twice the count does.
+    pub sure: usize,
+    /// Whether repeats along this axis are made on the first coarser grid of the first axis, which saves most of their cost.
+    pub on_coarser: bool,
+}
+
+impl Axis {
+    /// An axis of one repeat on half its count, for counts from 8 on.
+    pub fn new(name: &'static str, order: f64, range: RangeInclusive<usize>) -> Self {
+        Self {
+            name,
+            order,
+            range,
+            step: 1,
+            shares: vec![0.5],
+            sure: 8,
+            on_coarser: false,
+        }
+    }
+
+    /// The least count of this axis that is at least `wanted`, as far as its range has one.
+    fn fitted(&self, wanted: f64) -> usize {
+        let step = self.step.max(1);
+        let most = self.range.end() / step * step;
+        let count = (wanted / step as f64).ceil() * step as f64;
+        (count.min(most as f64) as usize).max(*self.range.start())
+    }
+
+    /// Counts of coarser repeats, the finest first.
+    fn coarser(&self, count: usize) -> Vec<usize> {
+        let step = self.step.max(1);
+        let mut counts: Vec<usize> = Vec::new();
+        for share in &self.shares {
+            let found = (share * count as f64 / step as f64).round() as usize * step;
+            let last = counts.last().copied().unwrap_or(count);
+            if found < last && self.range.contains(&found) {
+                counts.push(found);
+            }
+        }
+        counts
+    }
+
+    /// The count of a finer repeat.
+    fn finer(&self, count: usize) -> Option<usize> {
+        Some(self.fitted(2.0 * count as f64)).filter(|finer| *finer > count)
+    }
+}
+
+/// The estimated error of a quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// The sum of the parts; infinite where one is unknown.
+    pub total: f64,
+    /// The error along each axis, and that of the iteration; infinite where no repeat has a result.
+    pub parts: Vec<(&'static str, f64)>,
+}
+
+impl Serialize for Estimate {
+    /// An object of `total` and the parts; null where one is unknown.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.parts.len() + 1))?;
+        let known = |error: f64| error.is_finite().then_some(error);
+        map.serialize_entry("total", &known(self.total))?;
+        for (name, error) in &self.parts {
+            map.serialize_entry(name, &known(*error))?;
+        }
+        map.end()
+    }
+}
+
+/// A quantity with its error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The value on the grid of the run.
+    pub quantity: Quantity,
+    /// Its estimated error.
+    pub error: Estimate,
+}
+
+impl Finding {
+    /// The error relative to the scale of the quantity.
+    pub fn relative(&self) -> f64 {
+        share(self.error.total, self.quantity.scale)
+    }
+}
+
+/// An error relative to a scale: none is none of anything.
+fn share(error: f64, scale: f64) -> f64 {
+    if error == 0.0 { 0.0 } else { error / scale }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Estimates in words.
+
+use std::fmt;
+
+use super::Finding;
+
+/// Largest relative error that passes without a warning.
+const TOLERATED: f64 = 0.01;
+/// Quantities that a warning names.
+const MOST_NAMED: usize = 3;
+
+impl fmt::Display for Finding {
+    /// The name, the value to the digit of its error, and the error with its parts: `Pi 0.3389 +- 0.0002 (cells 1e-5, velocities 2e-4)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, value) = (&self.quantity.name, self.quantity.value);
+        let error = self.error.total;
+        if !error.is_finite() {
+            write!(f, "{name} {value:.6}, error unknown")?;
+        } else if error == 0.0 {
+            write!(f, "{name} {value} +- 0")?;
+        } else {
+            // The first digit of the error, rounded up.
+            let place = error.log10().floor() as i32;
+            let digit = (error / 10_f64.powi(place) - 1e-9).ceil();
+            let (digit, place) = if digit > 9.0 {
+                (1.0, place + 1)
+            } else {
+                (digit, place)
+            };
+            let plain = (1e-3..1e6).contains(&value.abs()) || value == 0.0;
+            if plain && place <= 5 {
+                let decimals = (-place).clamp(0, 14) as usize;
+                write!(f, "{name} {value:.decimals$} +- ")?;
+            } else {
+                let leading = value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+                let decimals = (leading - place).clamp(0, 14) as usize;
+                write!(f, "{name} {value:.decimals$e} +- ")?;
+            }
+            if (-4..=5).contains(&place) {
+                let decimals = (-place).max(0) as usize;
+                write!(f, "{:.decimals$}", digit * 10_f64.powi(place))?;
+            } else {
+                write!(f, "{digit}e{place}")?;
+            }
+        }
+        let parts: Vec<String> = (self.error.parts.iter())
+            .map(|(name, error)| match error.is_finite() {
+                true => format!("{name} {error:.0e}"),
+                false => format!("{name} unknown"),
+            })
+            .collect();
+        if parts.is_empty() {
+            return Ok(());
+        }
+        write!(f, " ({})", parts.join(", "))
+    }
+}
+
+/// The warning of quantities that are off by more than one per cent, or by an unknown error: the largest errors first, and the axis to refine.
+pub fn warning(findings: &[Finding]) -> Option<String> {
+    let mut wrong: Vec<&Finding> = (findings.iter())
+        .filter(|finding| finding.relative() > TOLERATED)
+        .collect();
+    wrong.sort_by(|a, b| b.relative().total_cmp(&a.relative()));
+    let worst = wrong.first()?;
+    let off = |finding: &&Finding| {
+        let (name, error) = (&finding.quantity.name, finding.relative());
+        match error {
+            _ if !error.is_finite() => format!("{name} by an unknown amount"),
+            _ if error < 1.0 => format!("{name} by {}", per_cent(error)),
+            _ => format!("{name} by as much as itself"),
+        }
+    };
+    let named: Vec<String> = wrong.iter().take(MOST_NAMED).map(off).collect();
+    let mut parts = worst.error.parts.iter();
+    let first = parts.next()?;
+    let axis = parts.fold(
+        first,
+        |most, part| if part.1 > most.1 { part } else { most },
+    );
+    Some(format!(
+        "the discretisation leaves an error of up to: {}; most of it is that of the {}: use more, or --accuracy",
+        named.join(", "),
+        axis.0
+    ))
+}
+
+/// A share in per cent, to two digits.
+fn per_cent(share: f64) -> String {
+    let value = 100.0 * share;
+    if value < 10.0 {
+        format!("{value:.1}%")
+    } else {
+        format!("{value:.0}%")
+    }
+}
