@@ -7,7 +7,7 @@ const SAFETY: f64 = 1.25;
 /// The least order that repeats may show: slower ones are no convergence.
 const LEAST_ORDER: f64 = 0.5;
 /// Name of the part that the iteration and roundoff leave.
-const ITERATION: &str = "iteration";
+pub(super) const ITERATION: &str = "iteration";
 
 /// Repeats a run on other grids, and estimates the error of each quantity of `base`, its values on `grid`.
 ///

@@ -146,7 +146,7 @@ fn values_have_the_digits_of_their_error() {
     );
     assert_eq!(
         text("Q", 1.245_140_3e-4, 2.1e-10, 0.0),
-        "Q 1.245140e-4 +- 3e-10 (cells 2e-10, velocities 0e0)"
+        "Q 1.245140e-4 +- 3e-10 (cells 3e-10, velocities 0)"
     );
     assert_eq!(
         text("T", 5321.4, 30.0, 8.0),

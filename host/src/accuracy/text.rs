@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Finding;
+use super::estimate::ITERATION;
 
 /// Largest relative error that passes without a warning.
 const TOLERATED: f64 = 0.01;
@@ -19,21 +20,14 @@ impl fmt::Display for Finding {
         } else if error == 0.0 {
             write!(f, "{name} {value} +- 0")?;
         } else {
-            // The first digit of the error, rounded up.
-            let place = error.log10().floor() as i32;
-            let digit = (error / 10_f64.powi(place) - 1e-9).ceil();
-            let (digit, place) = if digit > 9.0 {
-                (1.0, place + 1)
-            } else {
-                (digit, place)
-            };
+            let (digit, place) = leading(error);
             let plain = (1e-3..1e6).contains(&value.abs()) || value == 0.0;
             if plain && place <= 5 {
                 let decimals = (-place).clamp(0, 14) as usize;
                 write!(f, "{name} {value:.decimals$} +- ")?;
             } else {
-                let leading = value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
-                let decimals = (leading - place).clamp(0, 14) as usize;
+                let first = value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+                let decimals = (first - place).clamp(0, 14) as usize;
                 write!(f, "{name} {value:.decimals$e} +- ")?;
             }
             if (-4..=5).contains(&place) {
@@ -43,16 +37,31 @@ impl fmt::Display for Finding {
                 write!(f, "{digit}e{place}")?;
             }
         }
-        let parts: Vec<String> = (self.error.parts.iter())
-            .map(|(name, error)| match error.is_finite() {
-                true => format!("{name} {error:.0e}"),
-                false => format!("{name} unknown"),
+        // What the iteration leaves is mostly nothing beside the rest.
+        let shown = |part: &&(&str, f64)| part.0 != ITERATION || part.1 > 0.01 * error;
+        let parts: Vec<String> = (self.error.parts.iter().filter(shown))
+            .map(|&(name, error)| match leading(error) {
+                _ if !error.is_finite() => format!("{name} unknown"),
+                _ if error == 0.0 => format!("{name} 0"),
+                (digit, place) => format!("{name} {digit}e{place}"),
             })
             .collect();
         if parts.is_empty() {
             return Ok(());
         }
         write!(f, " ({})", parts.join(", "))
+    }
+}
+
+/// The first digit of an error, rounded up, and its place.
+fn leading(error: f64) -> (f64, i32) {
+    let place = error.log10().floor() as i32;
+    // Roundoff does not reach the next digit.
+    let digit = (error / 10_f64.powi(place) - 1e-9).ceil();
+    if digit > 9.0 {
+        (1.0, place + 1)
+    } else {
+        (digit, place)
     }
 }
 
