@@ -9,6 +9,27 @@ const LEAST_ORDER: f64 = 0.5;
 /// Name of the part that the iteration and roundoff leave.
 pub(super) const ITERATION: &str = "iteration";
 
+/// The grids on which [`verify`] repeats a run, for a prediction of its cost.
+pub fn repeats(axes: &[Axis], grid: &[usize]) -> Vec<Vec<usize>> {
+    let mut grids = Vec::new();
+    for (k, axis) in axes.iter().enumerate() {
+        let mut at = grid.to_vec();
+        let first = axes[0].coarser(grid[0]).first().copied();
+        if let Some(coarser) = first.filter(|_| axis.on_coarser && !axes[0].is_small(grid[0])) {
+            at[0] = coarser;
+        }
+        let counts = match axis.finer(grid[k]) {
+            Some(finer) if axis.is_small(grid[k]) => vec![finer],
+            _ => axis.coarser(grid[k]),
+        };
+        for count in counts {
+            at[k] = count;
+            grids.push(at.clone());
+        }
+    }
+    grids
+}
+
 /// Repeats a run on other grids, and estimates the error of each quantity of `base`, its values on `grid`.
 ///
 /// `repeat` returns the quantities on a grid, in the same order, or none where that grid has no result. `floor` is the relative error of the values on a grid, by roundoff and the end of an
@@ -44,7 +65,7 @@ pub fn verify<E>(
             Ok(known)
         };
         let finer = axis.finer(grid[k]);
-        let small = grid[k] < axis.sure || axis.coarser(grid[k]).is_empty();
+        let small = axis.is_small(grid[k]);
         let mut done = false;
         if let Some(finer) = finer.filter(|_| small) {
             done = try_count(finer, &mut ladder)?;

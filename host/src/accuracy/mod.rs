@@ -46,7 +46,7 @@ use std::ops::RangeInclusive;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-pub use estimate::verify;
+pub use estimate::{repeats, verify};
 pub use reach::{Reached, reach};
 pub use text::warning;
 
@@ -59,6 +59,8 @@ pub struct Quantity {
     pub value: f64,
     /// The size that its error compares with.
     pub scale: f64,
+    /// Whether an accuracy is asked of it, and a warning given.
+    pub sought: bool,
 }
 
 impl Quantity {
@@ -68,6 +70,7 @@ impl Quantity {
             name: name.into(),
             value,
             scale: value.abs(),
+            sought: true,
         }
     }
 
@@ -75,6 +78,15 @@ impl Quantity {
     #[must_use]
     pub fn of_scale(self, scale: f64) -> Self {
         Self { scale, ..self }
+    }
+
+    /// The same for a quantity of which no accuracy is asked.
+    #[must_use]
+    pub fn aside(self) -> Self {
+        Self {
+            sought: false,
+            ..self
+        }
     }
 }
 
@@ -98,6 +110,31 @@ pub struct Axis {
 }
 
 impl Axis {
+    /// Order of the errors of midpoints of a velocity box beside walls.
+    pub const MIDPOINTS: f64 = 2.0;
+    /// Order that is believed of Gauss rules, whose errors fall faster.
+    pub const GAUSS: f64 = 4.0;
+
+    /// Cells of space with errors of second order. Of fewer than 16 a finer repeat is made, for two coarser ones may agree by chance.
+    pub fn cells(range: RangeInclusive<usize>) -> Self {
+        Self {
+            shares: vec![0.5, 0.25],
+            sure: 16,
+            ..Self::new("cells", 2.0, range)
+        }
+    }
+
+    /// Velocities with errors of this order, repeated on coarser cells.
+    pub fn velocities(order: f64, range: RangeInclusive<usize>, step: usize) -> Self {
+        Self {
+            step,
+            shares: vec![0.7, 0.5],
+            sure: 12,
+            on_coarser: true,
+            ..Self::new("velocities", order, range)
+        }
+    }
+
     /// An axis of one repeat on half its count, for counts from 8 on.
     pub fn new(name: &'static str, order: f64, range: RangeInclusive<usize>) -> Self {
         Self {
@@ -131,6 +168,11 @@ impl Axis {
             }
         }
         counts
+    }
+
+    /// Whether coarser repeats would not be sure, or there are none.
+    fn is_small(&self, count: usize) -> bool {
+        count < self.sure || self.coarser(count).is_empty()
     }
 
     /// The count of a finer repeat.
@@ -174,6 +216,11 @@ impl Finding {
     /// The error relative to the scale of the quantity.
     pub fn relative(&self) -> f64 {
         share(self.error.total, self.quantity.scale)
+    }
+
+    /// Whether an accuracy is asked of the quantity and missed.
+    pub fn misses(&self, accuracy: f64) -> bool {
+        self.quantity.sought && self.relative() > accuracy
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Reached {
     pub computed: usize,
 }
 
-/// Refines a grid until each quantity has a relative accuracy, from the grid `start` on.
+/// Refines a grid until each sought quantity has a relative accuracy, from the grid `start` on.
 ///
 /// The axes of the largest errors are refined, each by the factor that its order demands, at least 1.25 and at most 2. `solve` returns the quantities of a grid, or none where it has no
 /// result; no grid is computed twice. `refusal` is the reason for which a grid may not be computed, such as its cost.
@@ -111,7 +111,7 @@ fn factors(axes: &[Axis], findings: &[Finding], accuracy: f64) -> Vec<Option<f64
     if findings.is_empty() {
         return vec![Some(MOST_FACTOR); axes.len()];
     }
-    let wanting = |finding: &&Finding| finding.relative() > accuracy;
+    let wanting = |finding: &&Finding| finding.misses(accuracy);
     let parts = axes.len() as f64;
     let needs: Vec<f64> = (0..axes.len())
         .map(|k| {

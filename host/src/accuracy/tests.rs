@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use super::{Axis, Finding, Quantity, reach, verify, warning};
+use super::{Axis, Finding, Quantity, reach, repeats, verify, warning};
 
 type Found = Result<Option<Vec<Quantity>>, Infallible>;
 
@@ -81,6 +81,8 @@ fn axes_add_up_and_repeat_on_the_coarser_grid_where_they_may() {
     let axes = [cells(&[0.5, 0.25]), velocities];
     let Ok(found) = verify(&axes, &[40, 20], base.unwrap_or_default(), 1e-9, &mut solve);
     assert_eq!(grids, [[40, 20], [20, 20], [10, 20], [20, 14], [20, 10]]);
+    assert_eq!(repeats(&axes, &[40, 20]), grids[1..]);
+    assert_eq!(repeats(&axes, &[6, 20]), [[12, 20], [6, 14], [6, 10]]);
     let error = &found[0].error;
     let names: Vec<&str> = error.parts.iter().map(|part| part.0).collect();
     assert_eq!(names, ["cells", "velocities", "iteration"]);
@@ -164,6 +166,9 @@ fn a_warning_names_the_worst_and_its_axis() {
         },
     };
     assert_eq!(warning(&[finding("D", 0.009, 0.01)]), None);
+    let mut aside = finding("D", 0.9, 0.0);
+    aside.quantity = aside.quantity.aside();
+    assert_eq!(warning(&[aside]), None);
     let found = [
         finding("D", 0.04, 0.0),
         finding("G", 0.02, 0.3),

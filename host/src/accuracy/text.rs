@@ -68,7 +68,7 @@ fn leading(error: f64) -> (f64, i32) {
 /// The warning of quantities that are off by more than one per cent, or by an unknown error: the largest errors first, and the axis to refine.
 pub fn warning(findings: &[Finding]) -> Option<String> {
     let mut wrong: Vec<&Finding> = (findings.iter())
-        .filter(|finding| finding.relative() > TOLERATED)
+        .filter(|finding| finding.misses(TOLERATED))
         .collect();
     wrong.sort_by(|a, b| b.relative().total_cmp(&a.relative()));
     let worst = wrong.first()?;
