@@ -22,7 +22,7 @@ impl Random {
         ((self.0 >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    fn below(&mut self, count: usize) -> usize {
+    pub(crate) fn below(&mut self, count: usize) -> usize {
         (self.unit() * count as f64) as usize
     }
 

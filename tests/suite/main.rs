@@ -1,5 +1,6 @@
 //! Integration tests, in one binary so that they link fast and travel well.
 
+mod accuracy_cli;
 mod bgk;
 mod bgk_boltzmann;
 mod bgk_boltzmann_flow;

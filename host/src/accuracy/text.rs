@@ -88,7 +88,7 @@ pub fn warning(findings: &[Finding]) -> Option<String> {
         |most, part| if part.1 > most.1 { part } else { most },
     );
     Some(format!(
-        "the discretisation leaves an error of up to: {}; most of it is that of the {}: use more, or --accuracy",
+        "the discretisation leaves errors: {}; most of it is that of the {}: use more",
         named.join(", "),
         axis.0
     ))

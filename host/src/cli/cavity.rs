@@ -12,12 +12,19 @@ use super::ranks;
 use super::report::{Output, Report};
 use super::steady;
 use super::summary::Summary;
+use super::verify::Verified;
+use crate::accuracy::{Axis, Quantity};
 use crate::bgk::boltzmann::check_room;
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{Axis, Simulation};
+use crate::bgk::{Axis as VelocityAxis, Simulation};
+use crate::collision::VelocityGrid;
 use crate::error::Result;
 pub(super) use parameters::CavityArgs;
 use results::Found;
+
+/// Cells along a side of repeats.
+const FEWEST: usize = 4;
+const MOST: usize = 4096;
 
 /// The solver for a cavity in time.
 type Solver = flow::Solver<()>;
@@ -76,8 +83,10 @@ impl Flow for CavityArgs {
     fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
         let cavity = self.cavity()?;
         let axis = cavity.axes.first().filter(|_| !cavity.is_at_rest());
-        let flux = axis.and_then(Axis::wall_flux_warning);
+        let flux = axis.and_then(VelocityAxis::wall_flux_warning);
+        let scheme = self.shared.time_options.interpolation().scheme();
         let warnings = cavity.cell_warning().into_iter();
+        let warnings = warnings.chain(cavity.width_warning(scheme));
         for warning in warnings.chain(cavity.ray_warning()).chain(flux) {
             report.warn(warning);
         }
@@ -120,7 +129,7 @@ impl Flow for CavityArgs {
         let integral = self.collisions.is_boltzmann();
         let flows = integral && !cavity.is_at_rest();
         let flux = cavity.axes.first().filter(|_| flows);
-        let flux = flux.and_then(Axis::wall_flux_warning);
+        let flux = flux.and_then(VelocityAxis::wall_flux_warning);
         Ok(SteadyCase {
             problem: self.steady_case()?,
             warnings: cavity
@@ -149,6 +158,42 @@ impl Flow for CavityArgs {
             moments,
             fluxes,
         })
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        let (velocities, order) = match (self.collisions.is_boltzmann(), self.polar()) {
+            (true, _) => (4..=VelocityGrid::MAX_N, Axis::MIDPOINTS),
+            (false, Some(_)) => (2..=1024, Axis::GAUSS),
+            (false, None) => (4..=1024, Axis::MIDPOINTS),
+        };
+        let step = if self.polar().is_some() { 1 } else { 2 };
+        vec![
+            Axis::cells(FEWEST..=MOST),
+            Axis::velocities(order, velocities, step),
+        ]
+    }
+
+    fn grid(&self) -> Vec<usize> {
+        vec![self.cells(), self.counts().first().copied().unwrap_or(0)]
+    }
+
+    fn on(&self, grid: &[usize]) -> Result<Self> {
+        self.on_grid(grid[0], grid[1])
+    }
+
+    fn quantities(&self, found: &Found) -> Vec<Quantity> {
+        let results = &found.results;
+        vec![
+            Quantity::new("D", results.drag_wall),
+            Quantity::new("G", results.flow),
+            Quantity::new("vortex_centre", results.centre / found.cavity.delta),
+            // By its definition it depends on the cells.
+            Quantity::new("D_cell", results.drag_cell).aside(),
+        ]
+    }
+
+    fn derive_errors(_: &Outcome<Self>, errors: &mut Verified) {
+        errors.derive("D_wall", "D", 1.0);
     }
 
     fn unknowns(&self) -> usize {

@@ -13,6 +13,7 @@
 //! | `time_loop`, `steady` | the loop over steps, the iteration to the steady state |
 //! | `solve` | a run from arguments to files |
 //! | `solver` | a model in time, or the collision integral |
+//! | `verify` | the same flow on other cells and velocities |
 
 mod arguments;
 mod case;
@@ -26,6 +27,7 @@ mod solve;
 mod solver;
 mod steady;
 mod time_loop;
+mod verify;
 
 pub(super) use arguments::{Counts, FlowArgs, GasArgs, Interpolation, OMEGA, SiArgs, rarefaction};
 pub(super) use case::{Flow, Outcome, Run, Saved, SavedState, Snapshot, SteadyCase};
@@ -38,6 +40,7 @@ pub(super) use kept::resumed;
 pub(super) use solve::{check, run};
 pub(super) use solver::Solver;
 pub(super) use steady::residual;
+pub(super) use verify::INTEGRAL;
 
 /// Residual to which a run in time goes that is given no end.
 pub(super) const RESIDUAL: f64 = 1e-6;

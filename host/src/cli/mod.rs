@@ -27,6 +27,7 @@
 //! | `plot`, `contour` | figures as PNG and SVG, lines of equal value |
 //! | `vti` | fields for VTK |
 //! | `flow`, `steady` | flows in time and steady: flags, loops, checkpoints; the iteration to a steady state |
+//! | `verify` | errors of a discretisation: flags, repeats, texts |
 //! | `bench_table` | the tables that benches print |
 //! | `timings`, `bgk_times` | figures of such times |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
@@ -93,6 +94,7 @@ mod text;
 mod timings;
 mod validate;
 mod values;
+mod verify;
 mod vti;
 mod whole;
 

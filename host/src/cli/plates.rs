@@ -3,6 +3,7 @@
 mod flow;
 mod parameters;
 mod results;
+mod verify;
 
 use std::time::Instant;
 
@@ -86,18 +87,17 @@ pub(super) fn run(
     if let Some(units) = &units {
         report.set("units", units);
     }
-    let full = parameters.plates;
-    let flow = &solved(&full, flow);
+    let flow = &solved(&parameters.plates, flow);
+    report.watch_for_signals();
+    let (full, search) = verify::refined(parameters.plates, flow)?;
     let started = Instant::now();
-    let (mut solver, goal, mut warnings) = if full.sweeps_integral(flow) {
-        let config = full.around_collisions(flow)?;
-        let warnings = full.velocity_warnings(flow, &config)?;
-        (config.solver()?, full.tolerance(), warnings)
+    let mut warnings = if full.sweeps_integral(flow) {
+        full.velocity_warnings(flow, &full.around_collisions(flow)?)?
     } else {
-        let config = full.config();
-        let solver = SteadySolver::new(case(&full, flow)?, &config)?;
-        (solver, config.tolerance(), Vec::new())
+        Vec::new()
     };
+    let mut solver = solver(&full, flow)?;
+    let goal = full.tolerance();
     warnings.extend(solver.problem().warnings(solver.config().closure));
     for warning in warnings {
         report.warn(warning);
@@ -112,7 +112,15 @@ pub(super) fn run(
         return Err(Error::Numerical("the plates exchanged nothing".into()).into());
     };
     let model = (!full.collisions.is_boltzmann()).then_some(&gas);
+    let errors = verify::errors(
+        &full,
+        flow,
+        (found, &solution),
+        search.as_ref(),
+        &mut report,
+    )?;
     let outcome = Outcome {
+        errors,
         reference: flow.reference(delta, model, full.accommodation),
         flow,
         args: full,
@@ -127,6 +135,15 @@ pub(super) fn run(
     outcome.report(&mut report);
     report.write(|out| outcome.write(out))?;
     report.finish(|total| outcome.summary(total))
+}
+
+/// The solver of a flow.
+fn solver(full: &PlatesArgs, flow: &Flow) -> Result<SteadySolver> {
+    if full.sweeps_integral(flow) {
+        full.around_collisions(flow)?.solver()
+    } else {
+        SteadySolver::new(case(full, flow)?, &full.config())
+    }
 }
 
 /// The problem of the models.

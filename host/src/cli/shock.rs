@@ -11,9 +11,12 @@ use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCas
 use super::ranks;
 use super::report::{Output, Report};
 use super::summary::Summary;
+use super::verify::Verified;
+use crate::accuracy::{Axis, Quantity};
 use crate::bgk::boltzmann::{ShockStart, check_room};
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{FaceFlux, Moments, ShockProfile, Simulation, State};
+use crate::collision::VelocityGrid;
 use crate::error::Result;
 pub(super) use parameters::ShockArgs;
 use results::Found;
@@ -173,6 +176,42 @@ impl Flow for ShockArgs {
             fluxes: std::array::from_fn(|k| 0.5 * (entering[k] + leaving[k])),
             profile,
         })
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        let most = if self.collisions.is_boltzmann() {
+            VelocityGrid::MAX_N
+        } else {
+            1024
+        };
+        vec![
+            Axis::cells(ShockProfile::FEWEST_CELLS..=1_000_000),
+            Axis::velocities(Axis::GAUSS, 4..=most, 2),
+        ]
+    }
+
+    fn grid(&self) -> Vec<usize> {
+        vec![self.cells(), self.counts().first().copied().unwrap_or(0)]
+    }
+
+    fn on(&self, grid: &[usize]) -> Result<Self> {
+        Ok(self.on_grid(grid[0], grid[1]))
+    }
+
+    fn quantities(&self, found: &Found) -> Vec<Quantity> {
+        let profile = &found.profile;
+        let extremes = profile.extremes();
+        vec![
+            Quantity::new("thickness", profile.thickness()),
+            Quantity::new("least_heat_flux", extremes.least_heat_flux),
+            Quantity::new("largest_temperature", extremes.largest_temperature),
+            // A wave may lie anywhere.
+            Quantity::new("midpoint", profile.midpoint).aside(),
+        ]
+    }
+
+    fn derive_errors(outcome: &Outcome<Self>, errors: &mut Verified) {
+        outcome.derive(errors);
     }
 
     fn unknowns(&self) -> usize {

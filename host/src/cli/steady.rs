@@ -54,6 +54,18 @@ pub(super) fn iterate(
     }
 }
 
+/// Iterates a prepared solver to its end without a word; none if the flow does not settle, or a signal comes.
+pub(super) fn settled(solver: &mut SteadySolver) -> Result<Option<Solution>> {
+    loop {
+        match solver.status() {
+            Some(status) if status.is_done() => return solver.solution().map(Some),
+            None if !interrupt::asked() => {}
+            _ => return Ok(None),
+        }
+        solver.iterate()?;
+    }
+}
+
 /// One iteration, and its progress.
 pub(super) fn advance(solver: &mut SteadySolver, goal: f64, progress: &mut Progress) -> Result<()> {
     let residual = solver.iterate()?;

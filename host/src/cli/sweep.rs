@@ -38,6 +38,11 @@ impl Ended {
         self.record["result"][key].as_f64()
     }
 
+    /// The estimated error of a result.
+    fn error(&self, key: &str) -> Value {
+        self.record["result"]["discretisation_error"][key]["total"].clone()
+    }
+
     fn status(&self) -> &str {
         self.record["status"].as_str().unwrap_or("failed")
     }
@@ -330,18 +335,39 @@ impl Sweep<'_> {
         for key in keys {
             row.insert(key.clone(), case.record["result"][key].clone());
         }
+        for key in self.estimated() {
+            row.insert(format!("{key}_error"), case.error(&key));
+        }
         row.insert("status".into(), json!(case.status()));
         row.insert("folder".into(), json!(case.folder));
         row
     }
 
+    /// Names of the results whose errors are estimated.
+    fn estimated(&self) -> Vec<String> {
+        let mut keys: Vec<String> = Vec::new();
+        for case in &self.ended {
+            let errors = case.record["result"]["discretisation_error"].as_object();
+            for (key, _) in errors.into_iter().flatten() {
+                if !keys.contains(key) {
+                    keys.push(key.clone());
+                }
+            }
+        }
+        keys
+    }
+
     fn write(&self, out: &mut Output, keys: &[String]) -> Result<()> {
         let mut columns = vec![self.list.option];
         columns.extend(keys.iter().map(String::as_str));
+        let estimated = self.estimated();
+        let errors: Vec<String> = estimated.iter().map(|key| format!("{key}_error")).collect();
+        columns.extend(errors.iter().map(String::as_str));
         columns.extend(["status", "folder"]);
         let rows = self.ended.iter().map(|case| {
             let mut row = vec![json!(case.value.to_string())];
             row.extend(keys.iter().map(|key| case.record["result"][key].clone()));
+            row.extend(estimated.iter().map(|key| case.error(key)));
             row.extend([json!(case.status()), json!(case.folder)]);
             row
         });

@@ -11,6 +11,7 @@ use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::text::name_of;
 use crate::cli::values::{count, finite, named, positive};
+use crate::cli::verify::scaled;
 use crate::collision::{Mirrors, VelocityGrid};
 use crate::error::{Error, Result};
 
@@ -244,6 +245,31 @@ impl CavityArgs {
                 "at least {LEAST_DRIVE:e}, or --steady --linear: less is lost in the roundoff of a nonlinear flow"
             ),
         ))
+    }
+
+    /// The same cavity, in full, on other cells and velocities. Steps in time become shorter where the cells demand it.
+    pub(super) fn on_grid(&self, cells: usize, nodes: usize) -> Result<Self> {
+        let mut fine = self.clone();
+        fine.n = cells as u64;
+        let counts = match self.polar() {
+            Some(counts) => scaled(&counts, nodes, 1, 4),
+            None => scaled(self.counts(), nodes, 2, 4),
+        };
+        fine.velocities = Some(Counts(counts));
+        if self.steady {
+            return Ok(fine);
+        }
+        let options = &mut fine.shared.time_options;
+        if let Some(dt) = options.dt.as_mut() {
+            *dt *= (self.n as f64 / cells as f64).min(1.0);
+        }
+        if let (false, Some(dt)) = (self.collisions.is_boltzmann(), fine.shared.time_options.dt) {
+            fine.shared.time_options.dt = Some(dt.min(fine.cavity()?.time_step()));
+        }
+        fine.shared
+            .time_options
+            .same_time(&self.shared.time_options);
+        Ok(fine)
     }
 
     pub(super) fn delta(&self) -> f64 {

@@ -12,6 +12,7 @@ use crate::bgk::{Gas, Model, Scheme, Species, Units};
 use crate::cli::options::Common;
 use crate::cli::text::kept_as_text;
 use crate::cli::values::{at_least_one, count, exponent, finite, named, positive};
+use crate::cli::verify::VerifyArgs;
 use crate::collision::Scattering;
 use crate::error::{Error, Result};
 
@@ -31,6 +32,9 @@ pub(in crate::cli) struct FlowArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(in crate::cli) time_options: TimeOptions,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(in crate::cli) verify: VerifyArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub(in crate::cli) common: Common,
@@ -326,6 +330,13 @@ impl TimeOptions {
     /// The interpolation of a run in full.
     pub(in crate::cli) fn interpolation(&self) -> Interpolation {
         self.scheme.unwrap_or(Interpolation::VanLeer)
+    }
+
+    /// Sets the number of steps so that they take the time that those of `other` take.
+    pub(in crate::cli) fn same_time(&mut self, other: &Self) {
+        if let (Some(dt), Some(before), Some(steps)) = (self.dt, other.dt, other.steps) {
+            self.steps = Some(((steps as f64 * before / dt).round() as u64).max(1));
+        }
     }
 
     /// Takes over what the flags of a resumed run say anew.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::{FlowArgs, SiArgs, TimeOptions};
 use super::collisions::CollisionArgs;
 use super::course::Course;
+use crate::accuracy::{Axis, Quantity};
 use crate::bgk::boltzmann::ShockStart;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{CheckpointPart, FaceFlux, Looked, Moments, Space, Units, VelocitySpace};
@@ -18,6 +19,7 @@ use crate::cli::options::Common;
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
 use crate::cli::text::short;
+use crate::cli::verify::Verified;
 use crate::error::Result;
 
 /// A solver in time, as the loop over its steps sees it.
@@ -131,6 +133,16 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     fn case(&self) -> Result<SteadyCase>;
     /// The results of the steady state.
     fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Self::Found>;
+    /// The axes of cells and velocities along which errors are estimated.
+    fn axes(&self) -> Vec<Axis>;
+    /// Cells and velocities: a count for each of the axes.
+    fn grid(&self) -> Vec<usize>;
+    /// The same flow on other cells and velocities; in time with steps that suit them.
+    fn on(&self, grid: &[usize]) -> Result<Self>;
+    /// The results whose errors are estimated.
+    fn quantities(&self, found: &Self::Found) -> Vec<Quantity>;
+    /// Adds the errors of further results, which follow from these.
+    fn derive_errors(outcome: &Outcome<Self>, errors: &mut Verified);
     /// Phase-space cells, a function of a node counting as one.
     fn unknowns(&self) -> usize;
     /// The results and the residuals of the conservation laws, for the record.
@@ -150,6 +162,10 @@ pub(in crate::cli) struct Outcome<F: Flow> {
     pub(in crate::cli) found: F::Found,
     pub(in crate::cli) course: Course,
     pub(in crate::cli) machine: String,
+    /// Relative error that the iteration, or the end of a run in time, leaves.
+    pub(in crate::cli) left: f64,
+    /// Errors of the discretisation.
+    pub(in crate::cli) errors: Verified,
 }
 
 impl<F: Flow> Outcome<F> {
@@ -178,7 +194,7 @@ impl<F: Flow> Outcome<F> {
     pub(super) fn summary(&self, total: Duration) -> Summary {
         let (spent, steps) = self.course.spent;
         let updates = steps.max(1) as f64 * self.flow.unknowns() as f64;
-        F::summary(self).row(
+        self.errors.rows(F::summary(self)).row(
             "time",
             format!(
                 "{:.2} s, {:.3} ns for a phase-space cell and step",

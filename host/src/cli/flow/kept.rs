@@ -234,13 +234,16 @@ pub(in crate::cli) fn parameters_of<F: Flow>(path: &Path) -> Result<F> {
 }
 
 /// Flags that a resumed run may give anew.
-const FREE: [&str; 6] = [
+const FREE: [&str; 9] = [
     "steps",
     "until-residual",
     "checkpoint-every",
     "save-every",
     "save-f",
     "devices",
+    "verify",
+    "no-verify",
+    "accuracy",
 ];
 
 /// Writes a checkpoint of a run. Each of several ranks writes a part; the checkpoint, which lists them, is renamed last.

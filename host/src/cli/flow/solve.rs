@@ -1,5 +1,6 @@
 //! A flow from its arguments to its files, in time or steady.
 
+use std::mem::take;
 use std::time::Instant;
 
 use clap::ArgMatches;
@@ -9,11 +10,13 @@ use super::case::{Flow, Outcome, Run};
 use super::kept;
 use super::steady::{self, SteadyRun};
 use super::time_loop;
+use super::verify;
 use crate::bgk::Units;
 use crate::bgk::steady::check as check_steady;
 use crate::cli::failure::Failure;
 use crate::cli::ranks;
 use crate::cli::report::{self, Report};
+use crate::cli::verify::Verified;
 use crate::error::Result;
 
 /// Checks arguments before any run of a sweep, and returns the parameters in full.
@@ -55,13 +58,32 @@ pub(in crate::cli) fn run<F: Flow>(
         ));
     }
     args.common().open_ahead();
-    let outcome = if is_steady {
+    let verify = &args.shared().verify;
+    // A checkpoint has its grid.
+    let asked = wanted.clone();
+    let (wanted, search) = match &options.resume {
+        Some(_) => (wanted, None),
+        None => {
+            report.watch_for_signals();
+            verify::refined(wanted, verify, args.common().quiet)?
+        }
+    };
+    let mut outcome = if is_steady {
         find_steady(args, wanted, given, &mut report)?
     } else {
         find_in_time(args, wanted, given, &mut report, started)?
     };
+    // Its record repeats the search.
+    if search.is_some() {
+        report.set_parameters(&asked);
+    }
     report.set("course", &outcome.course);
-    let (result, conservation) = F::record(&outcome);
+    outcome.errors = verify::errors(&outcome, verify, search.as_ref(), &mut report)?;
+    let mut errors = take(&mut outcome.errors);
+    F::derive_errors(&outcome, &mut errors);
+    let (mut result, conservation) = F::record(&outcome);
+    errors.record(&mut result);
+    outcome.errors = errors;
     report.set("result", result);
     report.set("conservation", conservation);
     report.write(|out| {
@@ -114,7 +136,9 @@ fn find_steady<F: Flow>(
         found: flow.found_steady(&case.problem, &solution)?,
         flow,
         course,
+        left: solution.error_estimate,
         machine: solution.device,
+        errors: Verified::default(),
     })
 }
 
@@ -148,9 +172,11 @@ fn find_in_time<F: Flow>(
     let course = time_loop::drive(&flow, &mut run, start.history, quiet, report)?;
     Ok(Outcome {
         units,
+        left: time_loop::left(&run, course.residual),
         found: flow.found(&mut run)?,
         flow,
         course,
         machine: run.machine(),
+        errors: Verified::default(),
     })
 }

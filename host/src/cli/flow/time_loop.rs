@@ -157,6 +157,13 @@ pub(super) fn patience(
     (steps < 1e15).then(|| (steps as u64).max(LEAST_PATIENCE))
 }
 
+/// Relative error that the end of a run at this residual leaves: its rate of change, over the rate at which a healthy run settles.
+pub(super) fn left<R: Run>(run: &R, residual: f64) -> f64 {
+    let dt = run.time() / run.step().max(1) as f64;
+    let steps = run.patience().unwrap_or(LEAST_PATIENCE) as f64;
+    residual * steps * dt / HALVINGS
+}
+
 /// How a run in time ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

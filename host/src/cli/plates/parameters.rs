@@ -16,6 +16,7 @@ use crate::cli::options::Common;
 use crate::cli::steady;
 use crate::cli::text::kept_as_text;
 use crate::cli::values::{count, finite, named, positive, whole};
+use crate::cli::verify::VerifyArgs;
 use crate::collision::{Mirrors, VelocityGrid};
 use crate::compute::{Backend, Devices, Precision};
 use crate::error::{Error, Result};
@@ -70,6 +71,9 @@ pub(in crate::cli) struct PlatesArgs {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     resume: Option<PathBuf>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) verify: VerifyArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,

@@ -15,6 +15,7 @@ use crate::cli::report::{Output, Report};
 use crate::cli::steady;
 use crate::cli::summary::Summary;
 use crate::cli::text::{fixed, name_of, seven, short};
+use crate::cli::verify::Verified;
 use crate::error::Result;
 
 /// Work of the shear stress.
@@ -31,6 +32,7 @@ pub(super) struct Outcome<'a> {
     pub(super) units: Option<Units>,
     pub(super) machine: String,
     pub(super) found: Measured,
+    pub(super) errors: Verified,
     pub(super) reference: Map<String, Value>,
     pub(super) solution: Solution,
     pub(super) x: Vec<f64>,
@@ -46,6 +48,14 @@ impl Outcome<'_> {
         report.set(wall, self.found.wall);
         if let Some((name, _, value)) = self.flux_si() {
             report.set(name, value);
+        }
+        let mut errors = self.errors.clone();
+        if let Some((name, _, value)) = self.flux_si() {
+            errors.derive(name, flux, value / self.found.flux);
+        }
+        report.set("discretisation_error", errors.errors());
+        if let Some(accuracy) = errors.accuracy() {
+            report.set("accuracy", accuracy);
         }
         report.set("reference", &self.reference);
         report.set("iteration_count", solution.residuals.len());
@@ -261,7 +271,7 @@ impl Outcome<'_> {
         let slip = of("slip_limit").and_then(|limit| limit[flux_key].as_f64());
         let thin = of("free_molecular").and_then(|limit| limit[flux_key].as_f64());
         let (name, si) = (self.flux_si()).map(|(_, name, si)| (name, si)).unzip();
-        Summary::new(format!(
+        let summary = Summary::new(format!(
             "{flow} at delta = {}: {kind}{}",
             short(self.delta),
             if p.collisions.is_boltzmann() {
@@ -298,10 +308,11 @@ impl Outcome<'_> {
         )
         .row(flux, seven(self.found.flux))
         .row(wall, fixed(self.found.wall, 6))
-        .row_if(name.unwrap_or_default(), si.map(|si| format!("{si:.6e}")))
-        .row_if("converged", table)
-        .row_if("slip limit", slip.map(seven))
-        .row_if("collisionless", thin.map(|thin| format!("{thin:.7}")))
-        .row("wall time", format!("{:.3} s", total.as_secs_f64()))
+        .row_if(name.unwrap_or_default(), si.map(|si| format!("{si:.6e}")));
+        (self.errors.rows(summary))
+            .row_if("converged", table)
+            .row_if("slip limit", slip.map(seven))
+            .row_if("collisionless", thin.map(|thin| format!("{thin:.7}")))
+            .row("wall time", format!("{:.3} s", total.as_secs_f64()))
     }
 }

@@ -8,6 +8,7 @@ use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEG
 use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::values::{count, finite, positive};
+use crate::cli::verify::scaled;
 use crate::collision::{CorrectionMethod, Order, Spectral};
 use crate::error::{Error, Result};
 
@@ -226,6 +227,20 @@ impl ShockArgs {
         let usual = (Choice::Auto, CorrectionMethod::Paper);
         self.collisions.complete(usual, || obstacle);
         Ok(())
+    }
+
+    /// The same wave, in full, on other cells and velocities.
+    pub(super) fn on_grid(&self, cells: usize, nodes: usize) -> Self {
+        let mut fine = self.clone();
+        fine.nx = Some(cells as u64);
+        fine.velocities = Some(Counts(scaled(self.counts(), nodes, 2, 4)));
+        if let Some(dt) = fine.shared.time_options.dt.as_mut() {
+            *dt *= (self.cells() as f64 / cells as f64).min(1.0);
+        }
+        fine.shared
+            .time_options
+            .same_time(&self.shared.time_options);
+        fine
     }
 
     pub(super) fn cut(&self) -> f64 {

@@ -11,6 +11,7 @@ use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::Output;
 use crate::cli::summary::Summary;
 use crate::cli::text::short;
+use crate::cli::verify::Verified;
 use crate::error::Result;
 
 /// Mean free path of hard spheres in l0.
@@ -29,6 +30,33 @@ pub(in crate::cli) struct Found {
 }
 
 impl Outcome<ShockArgs> {
+    /// Adds the errors of results that are the thickness or an extreme in other units.
+    pub(super) fn derive(&self, errors: &mut Verified) {
+        let thickness = self.found.profile.thickness();
+        errors.derive(
+            "thickness_mean_free_paths",
+            "thickness",
+            MEAN_FREE_PATH.recip(),
+        );
+        errors.derive(
+            "inverse_thickness",
+            "thickness",
+            MEAN_FREE_PATH / thickness.powi(2),
+        );
+        if let Some(units) = &self.units {
+            let mach = self.flow.mach;
+            let [before, after] = [mach.upstream(), mach.downstream()].map(|s| s.temperature);
+            errors.derive("thickness_m", "thickness", units.length_m);
+            errors.derive(
+                "least_heat_flux_w_m2",
+                "least_heat_flux",
+                units.heat_flux_w_m2,
+            );
+            let kelvin = (after - before) * units.temperature_k;
+            errors.derive("largest_temperature_k", "largest_temperature", kelvin);
+        }
+    }
+
     /// Results and conservation in the record.
     pub(super) fn record(&self) -> (Value, Value) {
         let Found {

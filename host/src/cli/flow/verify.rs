@@ -1,0 +1,148 @@
+//! Errors of the discretisation of shocks and cavities: the same flow on other cells and velocities.
+
+use super::case::{Flow, Outcome, Run};
+use super::steady;
+use crate::accuracy::{Axis, Quantity, Reached};
+use crate::bgk::steady::SteadySolver;
+use crate::cli::failure::Failure;
+use crate::cli::interrupt;
+use crate::cli::ranks;
+use crate::cli::report::Report;
+use crate::cli::steady::settled;
+use crate::cli::verify::{Repeatable, SECONDS, Verified, VerifyArgs, reached, verified};
+use crate::error::Result;
+
+/// Steps between two residuals of a repeat in time.
+const LOOK: u64 = 50;
+/// Work of a step in time besides that on its unknowns, in updates of one.
+const STEP: f64 = 1e5;
+/// Work of the collision integral at a node, in updates of a model.
+pub(in crate::cli) const INTEGRAL: f64 = 600.0;
+/// Iterations of a steady flow: of a model, and around the integral.
+const ITERATIONS: [f64; 2] = [20.0, 12.0];
+/// Steps of a run in time that is yet to be made, and the share of [`SECONDS`] that repeats in time may take unasked.
+const STEPS: u64 = 5000;
+const OF_TIME: f64 = 0.1;
+/// A repeat in time takes at most so many times the steps of the run.
+const PATIENCE: u64 = 4;
+
+/// A flow on other grids.
+struct Repeats<'a, F: Flow> {
+    flow: &'a F,
+    /// Steps of the run.
+    steps: u64,
+}
+
+impl<F: Flow> Repeatable for Repeats<'_, F> {
+    fn axes(&self) -> Vec<Axis> {
+        self.flow.axes()
+    }
+
+    fn grid(&self) -> Vec<usize> {
+        self.flow.grid()
+    }
+
+    fn work(&self, grid: &[usize]) -> f64 {
+        let Ok(flow) = self.flow.on(grid) else {
+            return f64::INFINITY;
+        };
+        let integral = flow.collisions().is_boltzmann();
+        let unknowns = flow.unknowns() as f64 * if integral { INTEGRAL } else { 1.0 };
+        if flow.is_steady() {
+            return unknowns * ITERATIONS[usize::from(integral)];
+        }
+        let dt = |flow: &F| flow.time_options().dt.unwrap_or(1.0);
+        self.steps as f64 * dt(self.flow) / dt(&flow) * (unknowns + STEP)
+    }
+
+    fn repeat(&self, grid: &[usize]) -> Result<Option<(Vec<Quantity>, f64)>> {
+        let flow = self.flow.on(grid)?;
+        if !flow.is_steady() {
+            let found = in_time(&flow, PATIENCE * self.steps)?;
+            return Ok(found.map(|found| (flow.quantities(&found), 0.0)));
+        }
+        let case = flow.case()?;
+        let mut solver = SteadySolver::new(case.problem.clone(), &steady::config(&flow))?;
+        let Some(solution) = settled(&mut solver)? else {
+            return Ok(None);
+        };
+        let found = flow.found_steady(&case.problem, &solution)?;
+        Ok(Some((flow.quantities(&found), solution.error_estimate)))
+    }
+}
+
+/// The results of a run in time to the end that it has; none if its residual does not get there in so many steps, or a signal comes.
+fn in_time<F: Flow>(flow: &F, most: u64) -> Result<Option<F::Found>> {
+    let mut run = flow.begin()?;
+    run.residual()?;
+    let end = flow.time_options();
+    let last = end.steps.unwrap_or(most);
+    while run.step() < last {
+        if interrupt::asked() {
+            return Ok(None);
+        }
+        run.advance(LOOK.min(last - run.step()))?;
+        if let Some(until) = end.until_residual
+            && run.residual()? <= until
+        {
+            return flow.found(&mut run).map(Some);
+        }
+    }
+    let done = end.until_residual.is_none();
+    done.then(|| flow.found(&mut run)).transpose()
+}
+
+/// The flow on the grid that has the accuracy that the flags ask for, with the search.
+pub(super) fn refined<F: Flow>(
+    flow: F,
+    args: &VerifyArgs,
+    quiet: bool,
+) -> std::result::Result<(F, Option<Reached>), Failure> {
+    let Some(accuracy) = args.accuracy else {
+        return Ok((flow, None));
+    };
+    ranks::refuse_several("--accuracy")?;
+    let repeats = Repeats {
+        flow: &flow,
+        steps: flow.time_options().steps.unwrap_or(STEPS),
+    };
+    let end = reached(F::COMMAND, &repeats, accuracy, quiet)?;
+    let fine = flow.on(&end.grid)?;
+    Ok((fine, Some(end)))
+}
+
+/// Estimates the errors of a run's results, and reports them. `left` is the relative error that the iteration or the end of the run leaves.
+pub(super) fn errors<F: Flow>(
+    outcome: &Outcome<F>,
+    args: &VerifyArgs,
+    search: Option<&Reached>,
+    report: &mut Report,
+) -> std::result::Result<Verified, Failure> {
+    let (flow, course) = (&outcome.flow, &outcome.course);
+    let quiet = flow.common().quiet;
+    let repeats = Repeats {
+        flow,
+        steps: course.steps.max(1),
+    };
+    if ranks::are_several() {
+        return Ok(Verified::not_here("not estimated on several ranks"));
+    }
+    let settled = course.converged == Some(true);
+    let most = match (settled, flow.is_steady()) {
+        (true, true) => SECONDS,
+        (true, false) => OF_TIME * SECONDS,
+        (false, _) => 0.0,
+    };
+    let base = flow.quantities(&outcome.found);
+    let found = verified(
+        F::COMMAND,
+        &repeats,
+        args,
+        search,
+        (base, outcome.left),
+        most,
+        quiet,
+    )?;
+    found.report(report, search);
+    Ok(found)
+}
