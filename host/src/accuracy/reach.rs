@@ -27,7 +27,7 @@ pub struct Reached {
 /// Refines a grid until each sought quantity has a relative accuracy, from the grid `start` on.
 ///
 /// The axes of the largest errors are refined, each by the factor that its order demands, at least 1.25 and at most 2. `solve` returns the quantities of a grid, or none where it has no
-/// result; no grid is computed twice. `refusal` is the reason for which a grid may not be computed, such as its cost.
+/// result; no grid is computed twice. `floor` is the relative error that roundoff and the iteration leave on every grid. `refusal` is the reason for which a grid may not be computed, such as its cost.
 ///
 /// # Errors
 /// The first error of `solve`.
@@ -74,6 +74,8 @@ pub fn reach<E>(
             Some(format!("{axis}: at most {most} are possible"))
         } else if computed >= MOST_GRIDS {
             Some(format!("{computed} grids did not suffice"))
+        } else if floor > accuracy {
+            Some(format!("the iteration leaves {floor:.0e}"))
         } else {
             refusal(&next)
         };

@@ -235,6 +235,10 @@ fn a_search_ends_at_its_obstacle_with_what_it_has() {
         end.obstacle.as_deref(),
         Some("velocities: at most 16 are possible")
     );
+    // No grid has less than the iteration leaves.
+    let Ok(end) = reach(&axes, &[20, 8], 1e-5, 1e-4, &|_| None, &mut solve);
+    assert_eq!(end.obstacle.as_deref(), Some("the iteration leaves 1e-4"));
+    assert!(end.findings[0].misses(1e-5));
     // A grid without a result is refined.
     let mut solve = |grid: &[usize]| -> Found {
         Ok((grid[0] >= 16).then(|| vec![Quantity::new("v", model(grid))]))

@@ -54,8 +54,10 @@ pub(super) trait Repeatable {
     fn grid(&self) -> Vec<usize>;
     /// The work on a grid, in updates of an unknown.
     fn work(&self, grid: &[usize]) -> f64;
-    /// The quantities on a grid, and the relative error that the iteration leaves; none where the grid has no result, or a signal came.
-    fn repeat(&self, grid: &[usize]) -> crate::error::Result<Option<(Vec<Quantity>, f64)>>;
+    /// The relative error at which an iteration ends.
+    fn tolerance(&self) -> f64;
+    /// The quantities on a grid; none where the grid has no result, or a signal came.
+    fn repeat(&self, grid: &[usize]) -> crate::error::Result<Option<Vec<Quantity>>>;
 }
 
 /// Counts along several axes of velocity, scaled so that the first becomes `count`; multiples of `step`, and at least `least`.
@@ -69,19 +71,12 @@ pub(super) fn scaled(counts: &[usize], count: usize, step: usize, least: usize) 
 }
 
 /// The outcome of a repeat: an error that another grid would not have ends the run.
-fn repeated(
-    run: &dyn Repeatable,
-    grid: &[usize],
-    floor: &mut f64,
-) -> Result<Option<Vec<Quantity>>, Failure> {
+fn repeated(run: &dyn Repeatable, grid: &[usize]) -> Result<Option<Vec<Quantity>>, Failure> {
     if interrupt::asked() {
         return Ok(None);
     }
     match run.repeat(grid) {
-        Ok(Some((found, left))) => {
-            *floor = floor.max(left);
-            Ok(Some(found))
-        }
+        Ok(Some(found)) => Ok(Some(found)),
         Ok(None) | Err(Error::Input { .. } | Error::Numerical(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -103,12 +98,18 @@ pub(super) fn reached(
         })
     };
     let mut progress = Progress::new(command, quiet);
-    let mut floor = 0.0;
     let mut solve = |grid: &[usize]| {
         progress.update(0.5, || format!("refining: {}", named(&axes, grid)));
-        repeated(run, grid, &mut floor)
+        repeated(run, grid)
     };
-    let reached = reach(&axes, &start, accuracy, 0.0, &refusal, &mut solve)?;
+    let reached = reach(
+        &axes,
+        &start,
+        accuracy,
+        run.tolerance(),
+        &refusal,
+        &mut solve,
+    )?;
     progress.finish();
     if interrupt::asked() {
         return Err(Failure::Interrupted {
@@ -172,7 +173,6 @@ pub(super) fn verified(
         return Ok(Verified::not_here(why));
     }
     let mut progress = Progress::new(command, quiet);
-    let mut left = floor;
     let mut done = 0;
     let findings = verify(&axes, &grid, base, floor, &mut |grid: &[usize]| {
         let share = f64::from(done) / grids.len().max(1) as f64;
@@ -180,7 +180,7 @@ pub(super) fn verified(
             format!("errors: {}", named(&axes, grid))
         });
         done += 1;
-        repeated(run, grid, &mut left)
+        repeated(run, grid)
     })?;
     progress.finish();
     if interrupt::asked() {

@@ -55,11 +55,19 @@ impl<F: Flow> Repeatable for Repeats<'_, F> {
         self.steps as f64 * dt(self.flow) / dt(&flow) * (unknowns + STEP)
     }
 
-    fn repeat(&self, grid: &[usize]) -> Result<Option<(Vec<Quantity>, f64)>> {
+    fn tolerance(&self) -> f64 {
+        if self.flow.is_steady() {
+            steady::config(self.flow).tolerance()
+        } else {
+            0.0
+        }
+    }
+
+    fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
         let flow = self.flow.on(grid)?;
         if !flow.is_steady() {
             let found = in_time(&flow, PATIENCE * self.steps)?;
-            return Ok(found.map(|found| (flow.quantities(&found), 0.0)));
+            return Ok(found.map(|found| flow.quantities(&found)));
         }
         let case = flow.case()?;
         let mut solver = SteadySolver::new(case.problem.clone(), &steady::config(&flow))?;
@@ -67,7 +75,7 @@ impl<F: Flow> Repeatable for Repeats<'_, F> {
             return Ok(None);
         };
         let found = flow.found_steady(&case.problem, &solution)?;
-        Ok(Some((flow.quantities(&found), solution.error_estimate)))
+        Ok(Some(flow.quantities(&found)))
     }
 }
 

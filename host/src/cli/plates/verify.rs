@@ -55,14 +55,18 @@ impl Repeatable for Repeats<'_> {
         ITERATIONS * unknowns
     }
 
-    fn repeat(&self, grid: &[usize]) -> Result<Option<(Vec<Quantity>, f64)>> {
+    fn tolerance(&self) -> f64 {
+        self.full.tolerance()
+    }
+
+    fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
         let full = on(self.full, grid);
         let mut solver = solver(&full, self.flow)?;
         let Some(solution) = settled(&mut solver)? else {
             return Ok(None);
         };
         let found = self.flow.measure(&solution, solver.flow_rate());
-        Ok(found.map(|found| (quantities(self.flow, found), solution.error_estimate)))
+        Ok(found.map(|found| quantities(self.flow, found)))
     }
 }
 
