@@ -55,9 +55,33 @@ pub(super) trait Repeatable {
     /// The work on a grid, in updates of an unknown.
     fn work(&self, grid: &[usize]) -> f64;
     /// The relative error at which an iteration ends.
-    fn tolerance(&self) -> f64;
+    fn tolerance(&self) -> f64 {
+        0.0
+    }
     /// The quantities on a grid; none where the grid has no result, or a signal came.
     fn repeat(&self, grid: &[usize]) -> crate::error::Result<Option<Vec<Quantity>>>;
+    /// A grid by the names of the command's options: the counts of the axes, where those are options.
+    fn named(&self, grid: &[usize]) -> Vec<(&'static str, Value)> {
+        let axes = self.axes();
+        let counts = axes.iter().zip(grid);
+        counts
+            .map(|(axis, count)| (axis.name, json!(count)))
+            .collect()
+    }
+}
+
+/// Count of the extent of a grid: the run's is so many parts.
+pub(super) const EXTENT: usize = 64;
+
+/// The axis of the extent of a grid of energies or velocities whose cells keep their width. Tails fall faster than any power; a shorter grid misses more than by the order that is believed.
+pub(super) fn extent(name: &'static str, fixed: bool) -> Axis {
+    let most = if fixed { EXTENT } else { 16 * EXTENT };
+    Axis {
+        shares: vec![0.85],
+        sure: 0,
+        on_coarser: true,
+        ..Axis::new(name, 8.0, EXTENT / 4..=most)
+    }
 }
 
 /// Counts along several axes of velocity, scaled so that the first becomes `count`; multiples of `step`, and at least `least`.
@@ -93,13 +117,13 @@ pub(super) fn reached(
     let refusal = |grid: &[usize]| {
         let work = run.work(grid);
         (work > MOST_WORK).then(|| {
-            let counts = named(&axes, grid);
+            let counts = in_words(run, grid);
             format!("{counts} take {work:.0e} updates, and a search goes to {MOST_WORK:.0e}")
         })
     };
     let mut progress = Progress::new(command, quiet);
     let mut solve = |grid: &[usize]| {
-        progress.update(0.5, || format!("refining: {}", named(&axes, grid)));
+        progress.update(0.5, || format!("refining: {}", in_words(run, grid)));
         repeated(run, grid)
     };
     let reached = reach(
@@ -121,10 +145,10 @@ pub(super) fn reached(
 }
 
 /// The counts of a grid in words.
-fn named(axes: &[Axis], grid: &[usize]) -> String {
-    let counts = axes.iter().zip(grid);
+fn in_words(run: &dyn Repeatable, grid: &[usize]) -> String {
+    let counts = run.named(grid).into_iter();
     let counts: Vec<String> = counts
-        .map(|(axis, count)| format!("{} {count}", axis.name))
+        .map(|(name, count)| format!("{name} {count}"))
         .collect();
     counts.join(", ")
 }
@@ -157,12 +181,12 @@ pub(super) fn verified(
         return Ok(Verified::default());
     }
     if let Some(search) = search.filter(|search| search.grid == grid) {
-        let counts = axes.iter().zip(&grid);
-        let counts = counts.map(|(axis, count)| (axis.name.to_owned(), json!(count)));
+        let counts = run.named(&grid).into_iter();
+        let counts = counts.map(|(name, count)| (name.to_owned(), count));
         return Ok(Verified {
             findings: search.findings.clone(),
             wanted: args.accuracy,
-            taken: Some((named(&axes, &grid), counts.collect(), search.computed)),
+            taken: Some((in_words(run, &grid), counts.collect(), search.computed)),
             why_not: None,
         });
     }
@@ -177,7 +201,7 @@ pub(super) fn verified(
     let findings = verify(&axes, &grid, base, floor, &mut |grid: &[usize]| {
         let share = f64::from(done) / grids.len().max(1) as f64;
         progress.update(share.min(0.99), || {
-            format!("errors: {}", named(&axes, grid))
+            format!("errors: {}", in_words(run, grid))
         });
         done += 1;
         repeated(run, grid)
