@@ -14,7 +14,7 @@ use market::{Saving, Splitting};
 use pairs::Pairs;
 use shells::Shells;
 
-pub(super) use market::splitting_weights;
+pub(super) use market::{dot, splitting_weights};
 pub(super) use operator::{Operator, Reference, unmoved};
 pub(super) use shells::shell_table;
 use stored::{Compact, Full};

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::coefficients::{PairTables, rate_scale};
 pub use super::inequality::{gini, gini_of_gamma, lorenz};
-use super::reference::probability;
+use super::reference::saving_range;
 use super::{CollisionKernel, OperatorConfig, Weights};
 use crate::error::{Error, Result};
 pub use economy::{
@@ -65,7 +65,7 @@ impl TradeVolume {
             }
             CollisionKernel::Money => (money(cells), width),
             CollisionKernel::Gamma { alpha } => (shares(cells, alpha, config.weights), width),
-            CollisionKernel::Saving { .. } => (by_definition(cells, config.law), width),
+            CollisionKernel::Saving { lambda } => (saving(cells, lambda), width),
         };
         Ok(Self {
             cells,
@@ -82,7 +82,7 @@ impl TradeVolume {
             .par_chunks_exact(self.cells)
             .with_min_len(32)
             .zip(f)
-            .map(|(row, f_i)| f_i * row.iter().zip(f).map(|(t, f)| t * f).sum::<f64>())
+            .map(|(row, f_i)| f_i * super::cpu::dot(row, f))
             .collect();
         let agents: f64 = self.measure.iter().zip(f).map(|(m, f)| m * f).sum();
         self.scale * rows.iter().sum::<f64>() / agents
@@ -167,17 +167,19 @@ fn shares(cells: usize, alpha: f64, weights: Weights) -> Vec<f64> {
     table
 }
 
-fn by_definition(cells: usize, law: CollisionKernel) -> Vec<f64> {
+/// Uniform between two ends: the integral over them of the cells by which a place lies above cell i, over their distance.
+fn saving(cells: usize, lambda: f64) -> Vec<f64> {
     let mut table = vec![0.0; cells * cells];
     table
         .par_chunks_exact_mut(cells)
         .enumerate()
         .for_each(|(i, row)| {
             for (j, value) in row.iter_mut().enumerate() {
-                let (_, last) = super::coefficients::reachable(i, j, cells);
-                *value = (i + 1..=last)
-                    .map(|k| (k - i) as f64 * probability(law, cells, i, j, k))
-                    .sum();
+                let (low, high) = saving_range(lambda, cells, i, j);
+                // Whole cells above cell i, and the rest; the lower end is in cell i or below.
+                let above = (high - (i + 1) as f64).max(0.0);
+                let (whole, rest) = (above.floor(), above.fract());
+                *value = (whole * (whole + 1.0) / 2.0 + (whole + 1.0) * rest) / (high - low);
             }
         });
     table

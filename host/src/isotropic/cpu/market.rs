@@ -43,8 +43,8 @@ fn convolution(a: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// In eight sums, which fill vector registers.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// The sum of a b, in eight sums, which fill vector registers.
+pub(in crate::isotropic) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (x, y) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest: f64 = x
@@ -92,6 +92,10 @@ impl Operator for Splitting {
         complete(rates, f, agents)
     }
 
+    fn largest_frequency(&self, f: &[f64]) -> f64 {
+        f.iter().sum()
+    }
+
     fn table_bytes(&self) -> u64 {
         (size_of_val(&self.weights[..]) + size_of_val(&self.norms[..])) as u64
     }
@@ -108,14 +112,133 @@ fn complete(mut rates: Rates, f: &[f64], agents: f64) -> Rates {
 }
 
 /// A fixed share is saved; the rest is split uniformly and put into cells by its exact overlap with them.
+///
+/// Within the grid an agent of cell i ends between lambda e_i and lambda e_i + (1 - lambda)(e_i + e_j), e in widths of a cell. The lower end does not depend on j,
+/// and the width, (1 - lambda)(i + j + 1), on i + j alone. So the j whose upper end lies in one cell, about 1 / (1 - lambda) of them, add up without a division.
 pub(super) struct Saving {
     lambda: f64,
+    /// 1 / ((1 - lambda)(s + 1)) for s = i + j.
+    densities: Vec<f64>,
+}
+
+/// The range of wealth of some agents after their encounters: how many they are, and their density.
+struct Spread {
+    low: f64,
+    /// Cell of the lower end, and of the upper one.
+    first: usize,
+    last: usize,
+    agents: f64,
+    density: f64,
+}
+
+/// Sums over the ranges: what falls into the cells at their ends, and where the density within begins and ends.
+struct Ranges<'a> {
+    gain: &'a mut [f64],
+    /// Compensated: what rounding leaves here stays in all cells between the ends.
+    begins: Vec<Sum>,
+    ends: Vec<Sum>,
+}
+
+impl Ranges<'_> {
+    fn add(&mut self, spread: &Spread) {
+        let Spread {
+            low,
+            first,
+            last,
+            agents,
+            density,
+        } = *spread;
+        if first >= last {
+            self.gain[first] += agents;
+            return;
+        }
+        self.gain[first] += density * (first as f64 + 1.0 - low);
+        // The rest of the agents: their number is kept whatever the ends round to.
+        self.gain[last] += (agents - density * (last as f64 - low)).max(0.0);
+        self.begins[first + 1].add(density);
+        self.ends[last].add(density);
+    }
 }
 
 impl Saving {
-    pub(super) fn new(_cells: usize, lambda: f64) -> Self {
-        Self { lambda }
+    pub(super) fn new(cells: usize, lambda: f64) -> Self {
+        let width = |s: usize| (1.0 - lambda) * (s + 1) as f64;
+        let densities = (0..2 * cells - 1).map(|s| 1.0 / width(s)).collect();
+        Self { lambda, densities }
     }
+
+    /// Adds the ends of all encounters of the agents of cell `i`.
+    fn encounters(&self, f: &[f64], i: usize, ranges: &mut Ranges) {
+        let cells = f.len();
+        let saved = self.lambda * (i as f64 + 0.5);
+        let last_of = |high: f64| (high.ceil() as usize).saturating_sub(1).min(cells - 1);
+        let high = |j: usize| saved + (1.0 - self.lambda) * (i + j + 1) as f64;
+        // From here on the end of the grid cuts the range.
+        let cut = partition(cells, |j| {
+            (i + j + 1) as f64 - cells as f64 <= saved && high(j) <= cells as f64
+        });
+        let mut j = 0;
+        while j < cut {
+            // An end at a cell's upper edge belongs to that cell.
+            let last = last_of(high(j));
+            let beyond = ((last as f64 + 1.0 - saved) / (1.0 - self.lambda)) - i as f64;
+            // Rounding may put an end at an edge into the next cell, where it counts as little.
+            let next = (beyond.floor() as usize).clamp(j + 1, cut);
+            let [agents, density] = sums_of(&f[j..next], &self.densities[i + j..i + next]);
+            ranges.add(&Spread {
+                low: saved,
+                first: saved as usize,
+                last,
+                agents: f[i] * agents,
+                density: f[i] * density,
+            });
+            j = next;
+        }
+        for j in cut..cells {
+            let (low, high) = saving_range(self.lambda, cells, i, j);
+            let agents = f[i] * f[j];
+            ranges.add(&Spread {
+                low,
+                first: low as usize,
+                last: last_of(high),
+                agents,
+                density: agents / (high - low),
+            });
+        }
+    }
+}
+
+/// The first of `0..count` for which a condition fails that fails for all that follow.
+fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low.midpoint(high);
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// The sum of a, and that of a b.
+fn sums_of(a: &[f64], b: &[f64]) -> [f64; 2] {
+    let (x, x_rest) = a.as_chunks::<8>();
+    let (y, y_rest) = b.as_chunks::<8>();
+    let mut sums = [[0.0; 8]; 2];
+    for (x, y) in x.iter().zip(y) {
+        for lane in 0..8 {
+            sums[0][lane] += x[lane];
+            sums[1][lane] += x[lane] * y[lane];
+        }
+    }
+    let mut sums = sums.map(|lanes| lanes.iter().sum::<f64>());
+    for (x, y) in x_rest.iter().zip(y_rest) {
+        sums[0] += x;
+        sums[1] += x * y;
+    }
+    sums
 }
 
 impl Operator for Saving {
@@ -125,32 +248,20 @@ impl Operator for Saving {
 
     fn rates(&self, f: &[f64]) -> Rates {
         let cells = f.len();
-        let parts = split(0..cells, parts_for(cells * cells), |_| 1);
+        let parts = split(0..cells, parts_for(cells * cells / 4), |_| 1);
         // Density within cells as a difference array in `flux`, what falls into the cells at the ends in `gain`.
         let sums: Sums = sum_of_parts(cells, true, &parts, |agents, sums| {
-            // Compensated: what rounding leaves here stays in all cells between the ends.
-            let mut begins = vec![Sum::default(); cells];
-            let mut ends = vec![Sum::default(); cells];
+            let mut ranges = Ranges {
+                gain: &mut sums.gain,
+                begins: vec![Sum::default(); cells],
+                ends: vec![Sum::default(); cells],
+            };
             for i in agents.filter(|&i| f[i] != 0.0) {
-                for j in 0..cells {
-                    let (low, high) = saving_range(self.lambda, cells, i, j);
-                    let density = f[i] * f[j] / (high - low);
-                    let first = low as usize;
-                    // An end at a cell's upper edge belongs to that cell.
-                    let last = (high.ceil() as usize - 1).min(cells - 1);
-                    if first >= last {
-                        sums.gain[first] += f[i] * f[j];
-                        continue;
-                    }
-                    sums.gain[first] += density * (first as f64 + 1.0 - low);
-                    sums.gain[last] += density * (high - last as f64);
-                    begins[first + 1].add(density);
-                    ends[last].add(density);
-                }
+                self.encounters(f, i, &mut ranges);
             }
             for k in 0..cells {
-                sums.flux[k] = begins[k].sum;
-                sums.frequency[k] = ends[k].sum;
+                sums.flux[k] = ranges.begins[k].sum;
+                sums.frequency[k] = ranges.ends[k].sum;
             }
         });
         let mut rates = empty(cells);
@@ -165,7 +276,11 @@ impl Operator for Saving {
         complete(rates, f, agents)
     }
 
+    fn largest_frequency(&self, f: &[f64]) -> f64 {
+        f.iter().sum()
+    }
+
     fn table_bytes(&self) -> u64 {
-        0
+        size_of_val(&self.densities[..]) as u64
     }
 }

@@ -178,6 +178,98 @@ impl<T: Real> Job for Sweep<'_, T> {
     }
 }
 
+/// The jumps between a cell m and the cells above it.
+struct Row<'a, T> {
+    /// Coefficients.
+    t: &'a [T],
+    /// f in m and above it.
+    a: f64,
+    b: &'a [f64],
+    /// Sx[m+1], Sx[m+d+1] and Sx[M-d].
+    from_here: f64,
+    beyond: &'a [f64],
+    tail: &'a [f64],
+}
+
+/// Jumps m <-> m + d for neighbouring d: rate coefficients up and down, and the flows.
+#[derive(Clone, Copy)]
+struct Flows<const N: usize> {
+    up: [f64; N],
+    down: [f64; N],
+    rise: [f64; N],
+    fall: [f64; N],
+    net: [f64; N],
+}
+
+impl<T: Real> Row<'_, T> {
+    /// The jumps from the `k`-th on, which are then in u and v. All loads precede all stores, so the compiler makes vectors of the lanes.
+    #[inline(always)]
+    fn flows<const FMA: bool, const N: usize>(
+        &self,
+        k: usize,
+        u: &mut [f64],
+        v: &mut [f64],
+    ) -> Flows<N> {
+        let (t, b) = (&self.t[k..][..N], &self.b[k..][..N]);
+        let (beyond, tail) = (&self.beyond[k..][..N], &self.tail[k..][..N]);
+        let (u, v) = (&mut u[k..][..N], &mut v[k..][..N]);
+        let mut flows = Flows::none();
+        let (mut next_u, mut next_v) = ([0.0; N], [0.0; N]);
+        for lane in 0..N {
+            let t = t[lane].to_f64();
+            flows.up[lane] = fma::<f64, FMA>(t, beyond[lane], u[lane]);
+            flows.down[lane] = fma::<f64, FMA>(t, self.from_here - tail[lane], v[lane]);
+            flows.rise[lane] = flows.up[lane] * self.a;
+            flows.fall[lane] = flows.down[lane] * b[lane];
+            flows.net[lane] = flows.fall[lane] - flows.rise[lane];
+            next_u[lane] = fma::<f64, FMA>(t, b[lane], u[lane]);
+            next_v[lane] = fma::<f64, FMA>(t, self.a, v[lane]);
+        }
+        u.copy_from_slice(&next_u);
+        v.copy_from_slice(&next_v);
+        flows
+    }
+}
+
+impl<const N: usize> Flows<N> {
+    #[inline(always)]
+    fn none() -> Self {
+        Self {
+            up: [0.0; N],
+            down: [0.0; N],
+            rise: [0.0; N],
+            fall: [0.0; N],
+            net: [0.0; N],
+        }
+    }
+
+    /// Adds to the sums of cell m, lane by lane.
+    #[inline(always)]
+    fn add<const K: usize>(&mut self, other: &Flows<K>) {
+        for lane in 0..K {
+            self.up[lane] += other.up[lane];
+            self.fall[lane] += other.fall[lane];
+            self.net[lane] += other.net[lane];
+        }
+    }
+
+    /// Adds to the sums of the cells above, from `at` on.
+    #[inline(always)]
+    fn enter<const DETAILED: bool>(&self, sums: &mut Sums, at: usize) {
+        let flux = &mut sums.flux[at..][..N];
+        for lane in 0..N {
+            flux[lane] -= self.net[lane];
+        }
+        if DETAILED {
+            let (gain, frequency) = (&mut sums.gain[at..][..N], &mut sums.frequency[at..][..N]);
+            for lane in 0..N {
+                gain[lane] += self.rise[lane];
+                frequency[lane] += self.down[lane];
+            }
+        }
+    }
+}
+
 impl<T: Real> Sweep<'_, T> {
     /// The coefficients of row m for the jumps of the part.
     #[inline(always)]
@@ -209,56 +301,30 @@ impl<T: Real> Sweep<'_, T> {
         for m in 0..cells - d0 {
             let t = self.row(self.up, m, &mut uniform);
             let n = t.len();
-            let a = f[m];
-            let from_here = above[m + 1];
-            let b = &f[m + d0..][..n];
-            let beyond = &above[m + d0 + 1..][..n];
-            let tail = &tail[d0..][..n];
-            let (u, v) = (&mut u[..n], &mut v[..n]);
-            let flux = &mut self.sums.flux[m + d0..][..n];
-            let (mut net, mut into, mut leaving) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-            let mut one = |k: usize, lane: usize, detail: Option<(&mut f64, &mut f64)>| {
-                let t = t[k].to_f64();
-                let alpha = fma::<f64, FMA>(t, beyond[k], u[k]);
-                let beta = fma::<f64, FMA>(t, from_here - tail[k], v[k]);
-                let (rise, fall) = (alpha * a, beta * b[k]);
-                let flow = fall - rise;
-                net[lane] += flow;
-                flux[k] -= flow;
-                u[k] = fma::<f64, FMA>(t, b[k], u[k]);
-                v[k] = fma::<f64, FMA>(t, a, v[k]);
-                if DETAILED {
-                    into[lane] += fall;
-                    leaving[lane] += alpha;
-                    if let Some((gain, frequency)) = detail {
-                        *gain += rise;
-                        *frequency += beta;
-                    }
-                }
+            let row = Row {
+                t,
+                a: f[m],
+                b: &f[m + d0..][..n],
+                from_here: above[m + 1],
+                beyond: &above[m + d0 + 1..][..n],
+                tail: &tail[d0..][..n],
             };
-            if DETAILED {
-                let gain = self.sums.gain[m + d0..][..n].iter_mut();
-                let frequency = self.sums.frequency[m + d0..][..n].iter_mut();
-                for (k, detail) in gain.zip(frequency).enumerate() {
-                    one(k, k % LANES, Some(detail));
-                }
-            } else {
-                let whole = n - n % LANES;
-                let mut k = 0;
-                while k < whole {
-                    for lane in 0..LANES {
-                        one(k + lane, lane, None);
-                    }
-                    k += LANES;
-                }
-                for k in whole..n {
-                    one(k, k - whole, None);
-                }
+            let mut own = Flows::<LANES>::none();
+            let whole = n - n % LANES;
+            for k in (0..whole).step_by(LANES) {
+                let flows = row.flows::<FMA, LANES>(k, &mut u, &mut v);
+                own.add(&flows);
+                flows.enter::<DETAILED>(self.sums, m + d0 + k);
             }
-            self.sums.flux[m] += net.iter().sum::<f64>();
+            for k in whole..n {
+                let flows = row.flows::<FMA, 1>(k, &mut u, &mut v);
+                own.add(&flows);
+                flows.enter::<DETAILED>(self.sums, m + d0 + k);
+            }
+            self.sums.flux[m] += own.net.iter().sum::<f64>();
             if DETAILED {
-                self.sums.gain[m] += into.iter().sum::<f64>();
-                self.sums.frequency[m] += leaving.iter().sum::<f64>();
+                self.sums.gain[m] += own.fall.iter().sum::<f64>();
+                self.sums.frequency[m] += own.up.iter().sum::<f64>();
             }
         }
     }
