@@ -15,13 +15,14 @@ use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::progress::Progress;
 use super::report::Report;
+use super::streams;
 use super::summary::Summary;
 use super::text::{name_of, shown};
 use super::values::count;
 use crate::compute::Precision;
 use crate::error::Result;
 use crate::signed_digit::decimal::Decimal;
-use crate::signed_digit::dft::{Signal, Spectrum, Transform};
+use crate::signed_digit::dft::{Signal, Spectrum, Transform, products};
 
 const EXAMPLES: &str = "\
 Input is an .npy array of n numbers, of n complex numbers or of shape (n, 2), or text with one number a line, or two: real and imaginary
@@ -66,6 +67,13 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     report.reads(&args.file);
     report.open()?;
     let backend = common.compute().resolve()?;
+    if let Some(seconds) = long(&x, digits).filter(|_| !common.quiet) {
+        let time = indicatif::HumanDuration(seconds);
+        streams::say(&format!(
+            "rarefy: dft: {} points with {digits} digits take about {time:#} on this CPU",
+            x.len()
+        ));
+    }
     let progress = Progress::new("dft", common.quiet);
     let started = Instant::now();
     let transform = Transform::new(x.len(), digits)?;
@@ -154,6 +162,16 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         Ok(())
     })?;
     report.finish(|total| outcome.summary(args, total))
+}
+
+/// The time of a transform on the CPU, where it is long.
+fn long(x: &Signal, digits: usize) -> Option<Duration> {
+    const PRODUCTS_A_SECOND: f64 = 1e9;
+    const LONG: f64 = 10.0;
+    let cores = rayon::current_num_threads() as f64;
+    let seconds = products(x, digits) / (PRODUCTS_A_SECOND * cores);
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    (seconds > LONG).then_some(time)
 }
 
 struct Outcome {

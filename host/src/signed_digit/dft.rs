@@ -157,6 +157,24 @@ impl Spectrum {
     }
 }
 
+/// Products of limbs that a transform of `x` and the way back take with cosines of so many digits, and as many for the digits of the table.
+pub fn products(x: &Signal, digits: usize) -> f64 {
+    let nonzero = || x.re.iter().chain(&x.im).filter(|number| !number.is_zero());
+    let base = nonzero().map(Decimal::scale).min().unwrap_or(0);
+    let top = nonzero().map(Decimal::top).max().unwrap_or(0);
+    let table = (digits / LIMB_DIGITS + 1) as f64;
+    let limbs = base.abs_diff(top) as f64 + 1.0;
+    let points = x.len() as f64;
+    let there = 2.0 * points * points * x.parts() as f64 * limbs * table;
+    let back = 4.0 * points * points * (limbs + table) * table;
+    there + back + DIGITS_OF_A_LIMB * (points / 4.0 + 2.0) * table * table
+}
+
+/// Decimal digits of a limb.
+const LIMB_DIGITS: usize = 9;
+/// Time of the digits of a cosine, in products of the square of its limbs.
+const DIGITS_OF_A_LIMB: f64 = 4.0;
+
 /// A transform of so many points, with its table.
 #[derive(Clone, Debug)]
 pub struct Transform {

@@ -50,8 +50,7 @@ pub(super) fn cosines_and_sines(n: usize, digits: usize) -> (Vec<Decimal>, Vec<D
 /// 2^bits times cos and sin of (pi/2) m / n for all m <= n/2, by the addition theorem.
 fn eighth(n: usize, bits: usize) -> Vec<[BigInt; 2]> {
     let one = BigInt::from(1) << bits;
-    let step = pi(bits) / (2 * n as u64);
-    let [c, s] = small(&step, bits);
+    let [c, s] = root_of_unity(4 * n as u64, bits);
     let mut pairs = Vec::with_capacity(n / 2 + 1);
     let mut pair = [one, BigInt::ZERO];
     for _ in 0..=n / 2 {
@@ -62,45 +61,59 @@ fn eighth(n: usize, bits: usize) -> Vec<[BigInt; 2]> {
     pairs
 }
 
-/// 2^bits times cos and sin of `angle` 2^-bits, which is below 2, by Taylor's series.
-fn small(angle: &BigInt, bits: usize) -> [BigInt; 2] {
-    let mut sums = [BigInt::ZERO, BigInt::ZERO];
-    let mut term = BigInt::from(1) << bits;
-    let mut i = 0u64;
-    while term != BigInt::ZERO {
-        let sum = &mut sums[(i % 2) as usize];
-        if i % 4 < 2 {
-            *sum += &term;
-        } else {
-            *sum -= &term;
-        }
-        i += 1;
-        term = ((term * angle) >> bits) / i;
+/// Bits of the cosine and sine with which Newton's method starts, which are of f64.
+const FIRST: usize = 49;
+
+/// 2^bits times cos and sin of 2 pi / n, 4 <= n <= 2^26, as the root z of z^n = 1.
+///
+/// Newton's step z (1 - (z^n - 1) / n) squares the error and multiplies it by n/2, so all but the last few products are of few bits.
+fn root_of_unity(n: u64, bits: usize) -> [BigInt; 2] {
+    let lost = n.ilog2() as usize + 3;
+    let mut precisions = vec![bits + 2];
+    while let Some(&last) = precisions.last().filter(|&&last| last > FIRST) {
+        // Of n <= 2^26, at most 29 of the 49 bits are lost.
+        precisions.push((last + lost).div_ceil(2).max(FIRST));
     }
-    sums
+    let angle = std::f64::consts::TAU / n as f64;
+    let mut scale = FIRST + 4;
+    let unit = 2f64.powi(scale as i32);
+    let mut z = [angle.cos(), angle.sin()].map(|x| BigInt::from((x * unit).round() as i64));
+    for precision in precisions.into_iter().rev().skip(1) {
+        // Roundings of the power are those of one product: n of them, over n.
+        let finer = precision + 8;
+        let [x, y] = z.map(|part| shifted(part, scale, finer));
+        scale = finer;
+        let [mut off, aside] = power([&x, &y], n, scale);
+        off -= BigInt::from(1) << scale;
+        let [off, aside] = [off, aside].map(|part| part / n);
+        let real = (&x * &off - &y * &aside) >> scale;
+        let imaginary = (&x * &aside + &y * &off) >> scale;
+        z = [x - real, y - imaginary];
+    }
+    z.map(|part| shifted(part, scale, bits))
 }
 
-/// 2^bits pi = 2^bits (16 arctan 1/5 - 4 arctan 1/239) (J. Machin, 1706).
-fn pi(bits: usize) -> BigInt {
-    let extra = bits + 32;
-    let arctan = |denominator: u32| {
-        let square = denominator * denominator;
-        let mut power = (BigInt::from(1) << extra) / denominator;
-        let mut sum = power.clone();
-        let mut odd = 1u64;
-        while power != BigInt::ZERO {
-            power /= square;
-            odd += 2;
-            let term = &power / odd;
-            if odd % 4 == 3 {
-                sum -= term;
-            } else {
-                sum += term;
-            }
+/// A number times 2^from as the same times 2^to.
+fn shifted(number: BigInt, from: usize, to: usize) -> BigInt {
+    if to >= from {
+        number << (to - from)
+    } else {
+        number >> (from - to)
+    }
+}
+
+/// z^n of a complex z, both times 2^scale; n is at least 1.
+fn power([x, y]: [&BigInt; 2], n: u64, scale: usize) -> [BigInt; 2] {
+    let mut found = [x.clone(), y.clone()];
+    for bit in (0..n.ilog2()).rev() {
+        let [re, im] = &found;
+        found = [((re + im) * (re - im)) >> scale, (re * im) >> (scale - 1)];
+        if n >> bit & 1 == 1 {
+            let [re, im] = &found;
+            found = [(re * x - im * y) >> scale, (re * y + im * x) >> scale];
         }
-        sum
-    };
-    (16 * arctan(5) - 4 * arctan(239)) >> 32
+    }
+    found
 }
 
 #[cfg(test)]
@@ -108,12 +121,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pi_to_a_hundred_digits() {
-        let digits: BigInt = (pi(400) * BigInt::from(10).pow(100)) >> 400;
-        assert_eq!(
-            digits.to_string(),
-            "31415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170679"
-        );
+    fn roots_of_unity_have_all_their_bits() {
+        let bits = 4000;
+        let one = BigInt::from(1) << bits;
+        // 2 cos of the twelfth, eighth and fifth of the circle: the roots of 3 and 2, and the golden ratio less 1.
+        let root = |square: u32| -> BigInt { (BigInt::from(square) << (2 * bits)).sqrt() };
+        for (n, doubled) in [(12, root(3)), (8, root(2)), (5, (root(5) - &one) / 2)] {
+            let [cos, _] = root_of_unity(n, bits);
+            let off: BigInt = 2 * cos - doubled;
+            assert!(off.magnitude().bits() <= 3, "{n}: {off}");
+        }
+        for n in [4, 7, 97, 4 * 65537, 1 << 26] {
+            let [cos, sin] = root_of_unity(n, bits);
+            let [re, im] = power([&cos, &sin], n, bits);
+            let lost = u64::from(n.ilog2()) + 4;
+            for off in [re - &one, im] {
+                assert!(off.magnitude().bits() <= lost, "{n}: {off}");
+            }
+        }
     }
 
     #[test]
