@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::operator::{Choice, OperatorArgs};
+use super::operator::{Choice, OperatorArgs, Taken};
 use super::options::{Common, without_effect};
 use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
@@ -155,15 +155,18 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         without_effect("a single distribution", &[("devices", several)])?;
     }
     let each = || f.chunks_exact(grid.cells());
-    let usual = (Scattering::HardSphere, Choice::Fast);
-    let (operator_args, method) = args.operator.resolved(&grid, usual, &f)?;
+    let ways = ways(&args.operator, &grid, each())?;
     let full = CollideArgs {
-        operator: operator_args,
+        // Distributions that are computed in several ways are so again by the flags that were given.
+        operator: match &ways[..] {
+            [way] => way.operator.clone(),
+            _ => args.operator.clone(),
+        },
         ..args.clone()
     };
 
     let mut report = Report::new("collide", &full, common, begun);
-    report.set("method", method);
+    report.set("method", methods(&ways));
     report.reads(input);
     report.open_given()?;
     common.open_ahead();
@@ -173,13 +176,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let boundary = boundary.flat_map(|(k, f)| grid.warnings(f).into_iter().map(move |w| (k, w)));
     warn(&mut report, items, boundary.collect());
     let started = Instant::now();
-    let config = full.operator.config(cube.n, common)?;
-    let mut operator = CollisionOperator::new(config.suited(&f))?;
-    let evaluations = match items {
-        None => vec![operator.evaluate(&f)?],
-        Some(_) => operator.evaluate_batch(&f)?,
-    };
-    let machine = operator.device();
+    let (evaluations, machine) = evaluate(&ways, &f, &grid, items.is_some(), common)?;
     let spent = started.elapsed();
     // Those of the grid have been said.
     let defects = evaluations.iter().zip(each()).enumerate();
@@ -189,11 +186,6 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         rest.map(move |warning| (k, warning)).collect::<Vec<_>>()
     });
     warn(&mut report, items, defects.collect());
-    let singular = evaluations.iter().enumerate();
-    let singular = singular
-        .filter(|(_, evaluation)| evaluation.correction.status == CorrectionStatus::Singular)
-        .map(|(k, _)| (k, SINGULAR.to_owned()));
-    warn(&mut report, items, singular.collect());
     report.time("evaluation", spent);
 
     let n = grid.n();
@@ -238,12 +230,108 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     })?;
     report.finish(|total| {
         let what = outcome.what(&input.display().to_string());
-        let heading = full.operator.summary(&what, &config, &outcome.machine);
+        let heading = heading(&ways, &what, &grid, common, &outcome.machine);
         outcome.summary(heading, spent, total)
     })
 }
 
-const SINGULAR: &str = "no conservative correction exists, too few cells carry f or the grid is too coarse for it: the integral is uncorrected";
+/// A way in which the integral is computed, the reason for it, and the distributions that take it.
+struct Way {
+    operator: OperatorArgs,
+    taken: Taken,
+    items: Vec<usize>,
+}
+
+/// The ways that distributions take. Each is chosen by one distribution alone, so its integral is that of a batch of one.
+fn ways<'a>(
+    given: &OperatorArgs,
+    grid: &VelocityGrid,
+    each: impl Iterator<Item = &'a [f64]>,
+) -> Result<Vec<Way>> {
+    let usual = (Scattering::HardSphere, Choice::Fast);
+    let mut ways: Vec<Way> = Vec::new();
+    for (item, f) in each.enumerate() {
+        let (operator, taken) = given.resolved(grid, usual, f)?;
+        match ways.iter_mut().find(|way| way.operator == operator) {
+            Some(way) => way.items.push(item),
+            None => ways.push(Way {
+                operator,
+                taken,
+                items: vec![item],
+            }),
+        }
+    }
+    Ok(ways)
+}
+
+/// The entry `method`: of a batch that is computed in several ways a list, with an entry for each distribution.
+fn methods(ways: &[Way]) -> serde_json::Value {
+    if let [way] = ways {
+        return json!(way.taken);
+    }
+    let mut each: Vec<(usize, &Taken)> = (ways.iter())
+        .flat_map(|way| way.items.iter().map(|&item| (item, &way.taken)))
+        .collect();
+    each.sort_by_key(|(item, _)| *item);
+    json!(each.iter().map(|(_, taken)| taken).collect::<Vec<_>>())
+}
+
+/// The integrals of all distributions, in their order, and the machine.
+fn evaluate(
+    ways: &[Way],
+    f: &[f64],
+    grid: &VelocityGrid,
+    batch: bool,
+    common: &Common,
+) -> Result<(Vec<Evaluation>, String)> {
+    let mut found: Vec<(usize, Evaluation)> = Vec::new();
+    let mut machine = String::new();
+    for way in ways {
+        let config = way.operator.config(grid.n(), common)?;
+        let mut operator = CollisionOperator::new(config)?;
+        let items = way.items.iter();
+        let of = |item: &usize| &f[item * grid.cells()..][..grid.cells()];
+        let evaluations = match (batch, ways.len()) {
+            (false, _) => vec![operator.evaluate(f)?],
+            (true, 1) => operator.evaluate_batch(f)?,
+            (true, _) => {
+                let part: Vec<f64> = items.flat_map(of).copied().collect();
+                operator.evaluate_batch(&part)?
+            }
+        };
+        found.extend(way.items.iter().copied().zip(evaluations));
+        machine = operator.device();
+    }
+    found.sort_by_key(|(item, _)| *item);
+    let found = found.into_iter().map(|(_, evaluation)| evaluation);
+    Ok((found.collect(), machine))
+}
+
+/// The first rows of the summary, with a row for each way but the first.
+fn heading(
+    ways: &[Way],
+    what: &str,
+    grid: &VelocityGrid,
+    common: &Common,
+    machine: &str,
+) -> Summary {
+    let mut summary = Summary::new(what);
+    for (k, way) in ways.iter().enumerate() {
+        let Ok(config) = way.operator.config(grid.n(), common) else {
+            continue;
+        };
+        if k == 0 {
+            summary = way.operator.summary(what, &config, machine);
+        }
+        if ways.len() > 1 {
+            summary = summary.row(
+                "",
+                format!("{} distributions: {}", way.items.len(), way.operator.way()),
+            );
+        }
+    }
+    summary
+}
 
 struct Outcome<'a> {
     grid: VelocityGrid,

@@ -13,7 +13,7 @@ use crate::collision::{
 use crate::error::Error;
 
 /// The collision operator and its box. In full it is what records and checkpoints keep.
-#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct OperatorArgs {
     /// Upper bound of the velocity box; collide needs it, as a file does not hold it [default of relax: 5 thermal speeds above the beams]
@@ -225,6 +225,17 @@ impl OperatorArgs {
         Ok((full, taken))
     }
 
+    /// An operator in full in a box with these ends; on the spectral method's sphere with a rule of this degree, and with the usual period.
+    pub(super) fn on(&self, [low, high]: [f64; 2], degree: Option<u8>) -> Self {
+        Self {
+            vmin: Some(low),
+            vmax: Some(high),
+            sphere: degree,
+            period: None,
+            ..self.clone()
+        }
+    }
+
     fn spectral(&self) -> Spectral {
         Spectral {
             degree: self.sphere,
@@ -256,7 +267,7 @@ impl OperatorArgs {
     }
 
     /// The way in which the integral is computed, in words.
-    fn way(&self) -> String {
+    pub(super) fn way(&self) -> String {
         match (self.sphere, self.rank, self.period) {
             (Some(degree), Some(rank), Some(period)) if self.chosen() == Method::Spectral => {
                 format!(

@@ -281,6 +281,28 @@ impl OperatorConfig {
         })
     }
 
+    /// A warning of an integral without the correction that was asked for: f lives in so few cells that none exists, and the sums miss conservation by their own error.
+    pub(super) fn unresolved(&self, evaluation: &Evaluation) -> Option<String> {
+        if evaluation.correction.status != CorrectionStatus::Singular {
+            return None;
+        }
+        let [mass, moved, energy, moved_energy] = self.grid.sum(|cell, xi| {
+            let rate = evaluation.rate[cell];
+            let square: f64 = xi.iter().map(|xi| xi * xi).sum();
+            [rate, rate.abs(), rate * square, (rate * square).abs()]
+        });
+        let share = |sum: f64, of: f64| match of {
+            0.0 => 0.0,
+            _ => 100.0 * sum / of,
+        };
+        Some(format!(
+            "f lives in too few cells for a conservative correction: the integral is uncorrected, and its sums are {:+.1}% of what it moves for the mass and {:+.1}% \
+             for the energy, where none would be right; it takes cells narrower than f",
+            share(mass, moved),
+            share(energy, moved_energy)
+        ))
+    }
+
     /// Checks that `f` is a distribution on the grid: of its size, finite, with some mass, and nowhere below `-share` times its
     /// largest value.
     pub(super) fn validate_distribution(&self, f: &[f64], share: f64) -> Result<()> {

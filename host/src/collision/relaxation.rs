@@ -498,9 +498,10 @@ impl Relaxation {
 }
 
 /// Whether grid and method suit a distribution.
-fn warnings(config: &OperatorConfig, f: &[f64], correction: &Correction) -> Vec<String> {
+fn warnings(config: &OperatorConfig, f: &[f64], evaluation: &Evaluation) -> Vec<String> {
     let mut warnings = config.grid.warnings(f);
-    warnings.extend(config.defect(correction));
+    warnings.extend(config.defect(&evaluation.correction));
+    warnings.extend(config.unresolved(evaluation));
     warnings
 }
 
@@ -551,7 +552,7 @@ impl CollisionOperator {
         self.config
             .validate_distribution(f, self.config.tolerated_negative())?;
         let mut evaluation = self.evaluate_any(f)?;
-        evaluation.warnings = warnings(&self.config, f, &evaluation.correction);
+        evaluation.warnings = warnings(&self.config, f, &evaluation);
         Ok(evaluation)
     }
 
@@ -641,7 +642,7 @@ impl CollisionOperator {
             .map(|(item, ((evaluation, &(largest, exponent)), f))| {
                 let scaled = evaluation.scaled(-exponent, largest);
                 let mut evaluation = scaled.map_err(|error| named(item, error))?;
-                evaluation.warnings = warnings(config, f, &evaluation.correction);
+                evaluation.warnings = warnings(config, f, &evaluation);
                 Ok(evaluation)
             });
         let each: Vec<Result<Evaluation>> = each.collect();
