@@ -15,12 +15,12 @@ use crate::error::{Error, Result};
 #[non_exhaustive]
 pub enum CollisionKernel {
     /// A gas whose collision rate grows as |g n|^theta, the paper's kernel: theta = 0 has a constant collision frequency, theta = 1 are hard
-    /// spheres.
+    /// spheres. The mean over directions is g^theta / (theta + 1): half of the rate of [`CollisionKernel::Isotropic`] with gamma = 1.
     Power {
         /// The exponent, at least 0.
         theta: f64,
     },
-    /// A gas of isotropic scattering whose collision rate grows as g^gamma (variable hard spheres), with unit rate at unit density for gamma = 0.
+    /// A gas of isotropic scattering whose collision rate at unit density is g^gamma (variable hard spheres).
     Isotropic {
         /// The exponent, at least 0.
         gamma: f64,

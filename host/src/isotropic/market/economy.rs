@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::histogram::shift_warning;
+use super::histogram::{is_lost, shift_warning};
 use super::{Histogram, TradeVolume, gini};
 use crate::compute::steps_between;
 use crate::error::{Error, Result};
@@ -56,7 +56,22 @@ pub fn suitable_grid(
         Some(emax) => fit::suitable(law, weights, cells.unwrap_or(512), emax, 0.0)?,
         None => fit::suitable(law, weights, cells.unwrap_or(512), 16.0, least)?,
     };
-    Ok((cells.unwrap_or(enough), emax.unwrap_or(end)))
+    let cells = cells.unwrap_or(enough);
+    match (start, emax) {
+        (Start::Histogram(histogram), None) => Ok((cells, resolving_end(histogram, cells, end)?)),
+        _ => Ok((cells, emax.unwrap_or(end))),
+    }
+}
+
+/// The end of a grid for a histogram: `end`, or one a little above it where that puts narrow bins about the mean into one cell instead of two.
+fn resolving_end(histogram: &Histogram, cells: usize, end: f64) -> Result<f64> {
+    let lost = |grid: &EnergyGrid| is_lost(histogram, grid);
+    if !lost(&EnergyGrid::new(cells, end)?) {
+        return Ok(end);
+    }
+    let around = grid_around_one(cells, end).ok();
+    let better = around.filter(|grid| grid.emax() >= end && !lost(grid));
+    Ok(better.map_or(end, |grid| grid.emax()))
 }
 
 /// The weights of a law on the grids of markets.

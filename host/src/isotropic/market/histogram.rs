@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::isotropic::EnergyGrid;
+use crate::isotropic::inequality::gini;
 
-/// Share of the mean that a histogram may lose or gain on a grid without a warning.
+/// Share of the mean that a histogram may lose or gain on a grid without a warning, and change of its Gini coefficient.
 const MOST_SHIFT: f64 = 1e-3;
+const MOST_SPREAD: f64 = 1e-3;
 
 /// A histogram of wealth or income: bins side by side, and the share of agents in each. Through serde it is the rows that [`new`](Self::new) reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,36 +170,85 @@ impl Histogram {
             .collect())
     }
 
+    /// The Gini coefficient, with the agents of a bin spread over it evenly: the integral of F (1 - F) over the mean.
+    pub fn gini(&self) -> f64 {
+        let mut below = 0.0;
+        let mut sum = 0.0;
+        for (edge, share) in self.edges.windows(2).zip(&self.shares) {
+            let spread = below * (1.0 - below) + share * (0.5 - below) - share * share / 3.0;
+            sum += (edge[1] - edge[0]) * spread;
+            below += share;
+        }
+        sum / self.mean()
+    }
+
     /// The share of the mean by which a grid moves it: agents of a cell have the wealth of its centre.
     pub(crate) fn shift_of_mean(&self, grid: &EnergyGrid) -> Result<f64> {
+        Ok(self.on(grid)?.shift)
+    }
+
+    /// The changes that a grid makes.
+    fn on(&self, grid: &EnergyGrid) -> Result<Change> {
         let of_one = self.in_units_of_the_mean();
         let shares = of_one.rebin(grid)?;
         let wealth = shares.iter().zip(grid.energies());
-        Ok(wealth.map(|(share, e)| share * e).sum::<f64>() - 1.0)
+        Ok(Change {
+            shift: wealth.map(|(share, e)| share * e).sum::<f64>() - 1.0,
+            gini: [of_one.gini(), gini(grid, &shares)],
+        })
     }
 }
 
-/// The mean of histograms that a grid moves most, where that is too far, and the cells that suffice.
+/// The changes of a histogram by the cells of a grid.
+#[derive(Clone, Copy)]
+struct Change {
+    /// Of the mean, as a share of it.
+    shift: f64,
+    /// The Gini coefficient before and after.
+    gini: [f64; 2],
+}
+
+impl Change {
+    /// The size of the worst change, 1 where it is tolerated just so.
+    fn size(&self) -> f64 {
+        let spread = (self.gini[1] - self.gini[0]).abs() / MOST_SPREAD;
+        spread.max(self.shift.abs() / MOST_SHIFT)
+    }
+
+    fn in_words(&self) -> String {
+        let [before, after] = self.gini;
+        if (after - before).abs() / MOST_SPREAD > self.shift.abs() / MOST_SHIFT {
+            format!("make the Gini coefficient of the histogram {after:.4} where it is {before:.4}")
+        } else {
+            format!("move the mean of the histogram by {:+.1e}", self.shift)
+        }
+    }
+}
+
+/// Whether a grid changes a histogram by more than is tolerated.
+pub(super) fn is_lost(histogram: &Histogram, grid: &EnergyGrid) -> bool {
+    histogram.on(grid).is_ok_and(|change| change.size() > 1.0)
+}
+
+/// The histogram that a grid changes most, where that is too much, and the cells that suffice.
 pub(super) fn shift_warning<'a>(
     histograms: impl Iterator<Item = &'a Histogram>,
     grid: &EnergyGrid,
 ) -> Result<Option<String>> {
-    let mut worst: Option<(&Histogram, f64)> = None;
+    let mut worst: Option<(&Histogram, Change)> = None;
     for histogram in histograms {
-        let shift = histogram.shift_of_mean(grid)?;
-        if shift.abs() > worst.map_or(MOST_SHIFT, |(_, most)| most.abs()) {
-            worst = Some((histogram, shift));
+        let change = histogram.on(grid)?;
+        if change.size() > worst.map_or(1.0, |(_, most)| most.size()) {
+            worst = Some((histogram, change));
         }
     }
-    let Some((histogram, shift)) = worst else {
+    let Some((histogram, change)) = worst else {
         return Ok(None);
     };
     let finer = std::iter::successors(Some(2 * grid.cells()), |cells| Some(2 * cells));
     let mut finer = finer.take_while(|cells| *cells <= EnergyGrid::MAX_CELLS);
     let enough = finer.find(|&cells| {
-        let finer = EnergyGrid::new(cells, grid.emax());
-        let shift = finer.and_then(|grid| histogram.shift_of_mean(&grid));
-        shift.is_ok_and(|shift| shift.abs() <= MOST_SHIFT)
+        EnergyGrid::new(cells, grid.emax()).is_ok_and(|finer| !is_lost(histogram, &finer))
     });
     let end = grid.emax();
     let remedy = match enough {
@@ -208,8 +259,9 @@ pub(super) fn shift_warning<'a>(
         None => "it takes wider bins".to_owned(),
     };
     Ok(Some(format!(
-        "cells {:.1e} wide move the mean of the histogram by {shift:+.1e}, for some of its bins are narrow; {remedy}",
-        grid.width()
+        "cells {:.1e} wide {}, for some of its bins are narrow; {remedy}",
+        grid.width(),
+        change.in_words()
     )))
 }
 
@@ -237,6 +289,13 @@ mod tests {
         assert!(enough > 256 && of(&narrow, enough).is_none(), "{warning}");
         let wide = [[0.0, 1.0, 0.5], [1.0, 2.0, 0.3], [2.0, 4.0, 0.2]];
         assert_eq!(of(&wide, 512), None);
+        // A bin about the edge of two cells: half of its agents are half a cell too rich, the others too poor.
+        let edge = [[0.999, 1.001, 1.0]];
+        let histogram = Histogram::new(&edge).expect("a histogram");
+        assert!((histogram.gini() - 0.002 / 6.0).abs() < 1e-15);
+        let warning = of(&edge, 512).expect("a warning");
+        assert!(warning.contains("0.0078 where it is 0.0003"), "{warning}");
+        assert!(warning.contains("it takes 4096 cells"), "{warning}");
         // Agents without wealth are half a cell too rich.
         let needle = [[0.0, 1e-9, 0.8], [1e-9, 20.0, 0.2]];
         let warning = of(&needle, 256);
