@@ -26,6 +26,7 @@ mod emulator;
 mod files_cli;
 mod flow_cli;
 mod gpu;
+mod grid_errors_cli;
 mod grids_cli;
 mod interface_cli;
 mod isotropic;

@@ -4,6 +4,7 @@ mod parameters;
 mod results;
 pub(super) mod state;
 mod time_loop;
+mod verify;
 
 use std::time::Instant;
 
@@ -56,6 +57,12 @@ fn evaluate(
     report.time("evaluation", spent);
     let moments = crate::isotropic::Moments::of(config, f);
     let drift = results::drift_of(config, &found);
+    let repeats = verify::Repeats {
+        parameters,
+        f,
+        course: None,
+    };
+    let errors = verify::errors(&repeats, verify::moments(config, f), None, &mut report)?;
     report.set("machine", &found.device);
     report.set("grid", config.grid);
     report.set("moments", moments);
@@ -66,6 +73,7 @@ fn evaluate(
             "largest_step": found.largest_step(),
         }),
     );
+    report.set("discretisation_error", errors.errors());
     report.set("conservation", drift);
     report.write(|out| {
         let (cells, precision) = (config.grid.cells(), parameters.common.precision);
@@ -83,14 +91,15 @@ fn evaluate(
         Ok(())
     })?;
     report.finish(|total| {
-        parameters
+        let summary = parameters
             .heading(
                 &format!("Rates of {}", parameters.init),
                 config,
                 &found.device,
             )
             .row("number", format!("{:.10}", moments.number))
-            .row("energy", format!("{:.10}", moments.energy))
+            .row("energy", format!("{:.10}", moments.energy));
+        (errors.rows(summary))
             .row(
                 "residuals",
                 format!(

@@ -2,6 +2,7 @@
 
 mod parameters;
 mod results;
+mod verify;
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::isotropic::market::{Histogram, Market, MarketConfig, Start, suitable_grid};
 use parameters::Clock;
 pub(super) use parameters::MarketArgs;
-use results::{Outcome, Sample, Step};
+use results::{Outcome, Sample, Step, rows};
+use verify::Repeats;
 
 /// Days that are shown if none are asked for.
 const DAYS: [f64; 5] = [100.0, 250.0, 500.0, 1000.0, 2000.0];
@@ -112,6 +114,26 @@ fn trade(
     Ok((shown, history))
 }
 
+/// The clock of a run, and the readings at which the economy is shown.
+fn clock_and_points(args: &MarketArgs) -> (Clock, &[f64]) {
+    match (&args.days, &args.times, args.scenario) {
+        (Some(days), _, _) => (Clock::Days, &days.0[..]),
+        (None, Some(times), _) => (Clock::Encounters, &times.0[..]),
+        (None, None, Some(_)) => (Clock::Days, &DAYS[..]),
+        (None, None, None) => (Clock::Encounters, &TIMES[..]),
+    }
+}
+
+/// The library's configuration of a run whose grid is known.
+fn config(args: &MarketArgs, start: Start) -> Result<MarketConfig> {
+    let (cells, emax) = (args.cells.unwrap_or(0), args.emax.unwrap_or(0.0));
+    let mut config = MarketConfig::on_grid(args.mode.0, start, cells, emax)?;
+    config.operator.compute = args.common.compute();
+    config.integrator = args.integrator;
+    config.dt = Some(args.dt);
+    Ok(config)
+}
+
 /// Runs the command.
 pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let started = Instant::now();
@@ -123,37 +145,41 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     }
     let histogram = args.input.as_deref().map(read_histogram).transpose()?;
     let start = histogram.map_or(Start::Equal, Start::Histogram);
-    let law = args.mode.0;
-    let (cells, emax) = suitable_grid(law, &start, args.cells, args.emax)?;
-    let mut config = MarketConfig::on_grid(law, start, cells, emax)?;
-    config.operator.compute = common.compute();
-    config.integrator = args.integrator;
-    config.dt = Some(args.dt);
-    let operator = config.operator.clone();
-    let (clock, points) = match (&args.days, &args.times, args.scenario) {
-        (Some(days), _, _) => (Clock::Days, &days.0[..]),
-        (None, Some(times), _) => (Clock::Encounters, &times.0[..]),
-        (None, None, Some(_)) => (Clock::Days, &DAYS[..]),
-        (None, None, None) => (Clock::Encounters, &TIMES[..]),
-    };
-    let parameters = MarketArgs {
+    let (cells, emax) = suitable_grid(args.mode.0, &start, args.cells, args.emax)?;
+    let mut parameters = MarketArgs {
         cells: Some(cells),
         emax: Some(emax),
         ..args.clone()
     };
+    let (clock, points) = clock_and_points(args);
     let mut report = Report::new("market", &parameters, common, started);
     args.input.iter().for_each(|path| report.reads(path));
     report.open()?;
-    let mut market = Market::new(config)?;
+    let mut market = Market::new(config(&parameters, start.clone())?)?;
+    let end = points.last().copied().unwrap_or(0.0);
+    let left = clock.time_to(end, market.history(0)[0].trade_rate);
+    steps::bounded(("--dt", args.dt), [left, args.dt], MOST_STEPS)?;
+    let mut search = None;
+    if let Some(accuracy) = args.verify.accuracy {
+        report.watch_for_signals();
+        let repeats = Repeats {
+            args: &parameters,
+            start: &start,
+            time: left,
+        };
+        let (refined, found) = verify::refined(&repeats, accuracy)?;
+        (parameters, search) = (refined, Some(found));
+        report.time("search", started.elapsed());
+        report.set_parameters(&parameters);
+        market = Market::new(config(&parameters, start.clone())?)?;
+    }
+    let operator = market.config().operator.clone();
     let shift = match &market.config().economies[..] {
         [Start::Histogram(histogram)] => {
             Some((histogram.mean(), histogram.shift_of_mean(&operator.grid)?))
         }
         _ => None,
     };
-    let end = points.last().copied().unwrap_or(0.0);
-    let left = clock.time_to(end, market.history(0)[0].trade_rate);
-    steps::bounded(("--dt", args.dt), [left, args.dt], MOST_STEPS)?;
     for warning in market.warnings() {
         report.warn(warning.clone());
     }
@@ -166,7 +192,16 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     report.time("steps", spent);
 
     let rest = market.equilibrium(0)?;
+    let rows = rows(&operator, clock, &shown, &rest);
+    let repeats = Repeats {
+        args: &parameters,
+        start: &start,
+        time: market.time(),
+    };
+    let errors = verify::errors(&repeats, &rows, search.as_ref(), &mut report)?;
     let outcome = Outcome {
+        rows,
+        errors,
         parameters: &parameters,
         config: &operator,
         clock,

@@ -2,6 +2,7 @@
 
 mod parameters;
 mod results;
+mod verify;
 
 use std::time::Instant;
 
@@ -10,11 +11,11 @@ use super::frontier::Frontier;
 use super::progress::Progress;
 use super::report::Report;
 use super::timings::Timings;
+use super::verify::{Verified, VerifyArgs};
 use crate::collision::transport::{self, BKW_K, Flux, RATES_HALF_WIDTH, Study};
 use crate::collision::{
     CollisionOperator, CorrectionMethod, Method, OperatorConfig, Order, VelocityGrid,
 };
-use crate::error::Result;
 use parameters::Methods;
 pub(super) use parameters::RatesArgs;
 use results::{Exact, Outcome};
@@ -32,9 +33,9 @@ fn studies(
     sizes: &[usize],
     methods: Methods,
     (order, correction): (Option<Order>, Option<CorrectionMethod>),
-    quiet: bool,
+    (args, quiet): (&VerifyArgs, bool),
     report: &mut Report,
-) -> Result<Vec<Study>> {
+) -> std::result::Result<Vec<(Study, Verified)>, Failure> {
     let corrections = correction.map_or(VARIANTS.to_vec(), |correction| vec![correction]);
     let orders = order.map_or(vec![Order::Second, Order::Fourth], |order| vec![order]);
     let (nodal, spectral) = methods.parts();
@@ -77,7 +78,8 @@ fn studies(
             {
                 report.warn(warning);
             }
-            studies.push(study);
+            let errors = verify::errors(&config, &study, args, true)?;
+            studies.push((study, errors));
             done += work(n);
         }
     }
@@ -112,6 +114,11 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
             "--order belongs to the sums over the nodes; the spectral method has none".into(),
         ));
     }
+    if args.verify.accuracy.is_some() {
+        return Err(Failure::Usage(
+            "--accuracy has no effect with rates, which compares grids with exact values; choose them with --grid or --convergence".into(),
+        ));
+    }
     let mut report = Report::new("rates", &full, common, started);
     report.open()?;
 
@@ -132,9 +139,10 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         &sizes,
         args.method,
         (args.order, args.correction),
-        common.quiet,
+        (&args.verify, common.quiet),
         &mut report,
     )?;
+    let (studies, errors): (Vec<_>, Vec<_>) = studies.into_iter().unzip();
     report.time("studies", started.elapsed());
     let frontier = match args.frontier {
         true => {
@@ -158,6 +166,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
             fourth_rate: 5.0 * (1.0 - BKW_K).powi(2),
         },
         studies,
+        errors,
         convergence: sizes.len() > 1,
     };
     outcome.report(&mut report);

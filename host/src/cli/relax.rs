@@ -3,6 +3,7 @@
 mod parameters;
 mod results;
 pub(super) mod state;
+mod verify;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -89,9 +90,17 @@ impl TimeLoop<'_> {
 pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let started = Instant::now();
+    let mut search = None;
     let (parameters, start) = match &args.resume {
         None => {
-            let (parameters, f, taken) = args.resolved()?;
+            let (mut parameters, mut f, taken) = args.resolved()?;
+            if let Some(accuracy) = args.verify.accuracy {
+                let _watch = interrupt::Watch::new();
+                let (refined, found) = verify::refined(&parameters, accuracy)?;
+                let operator = refined.config()?.operator;
+                f = (refined.init).sample(&operator.grid, operator.tolerated_negative())?;
+                (parameters, search) = (refined, Some(found));
+            }
             (parameters, Start::Fresh(f, taken))
         }
         Some(path) => {
@@ -165,7 +174,10 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     let (machine, history) = (relaxation.device(), relaxation.history().to_vec());
     // Its device closes while the plots are drawn.
     drop(relaxation);
+    let full = (&parameters, &config.operator);
+    let errors = verify::errors(full, &history, search.as_ref(), &mut report)?;
     let outcome = results::Outcome {
+        errors,
         parameters: &parameters,
         config: &config.operator,
         machine,

@@ -433,7 +433,16 @@ impl Study {
     /// # Errors
     /// A number of cells that no grid has, a backend that is not there, a fault of the device.
     pub fn of(config: &OperatorConfig, n: usize) -> Result<Self> {
+        Self::in_boxes(config, n, 1.0)
+    }
+
+    /// The same in boxes of another size: `scale` times those of this module.
+    ///
+    /// # Errors
+    /// As [`Study::of`]; a box that no grid has.
+    pub fn in_boxes(config: &OperatorConfig, n: usize, scale: f64) -> Result<Self> {
         let on = |half_width: f64| -> Result<OperatorConfig> {
+            let half_width = scale * half_width;
             Ok(OperatorConfig {
                 grid: VelocityGrid::new(n, -half_width, half_width)?,
                 ..config.clone()

@@ -14,6 +14,7 @@ use crate::cli::text::{name_of, short, text_or_file};
 use crate::cli::values::{
     at_least_one, count, exponent, finite, molecules, named, positive, whole,
 };
+use crate::cli::verify::VerifyArgs;
 use crate::cli::{npy, resume};
 use crate::collision::Scattering;
 use crate::error::{Error, Result};
@@ -43,10 +44,10 @@ pub(in crate::cli) struct IsotropicArgs {
     /// Largest energy [default: 20; needed where --init is a file]
     #[arg(long, value_name = "E", value_parser = positive)]
     pub(super) emax: Option<f64>,
-    /// Exponent of the collision rate |g n|^theta: 0 for a constant collision frequency, 1 for hard spheres [default: 0]
+    /// Exponent of the collision rate |g n|^theta: 0 for a constant collision frequency, 1 for hard spheres, at g/2 in the mean of all directions [default: 0]
     #[arg(long, value_name = "T", value_parser = finite)]
     pub(super) theta: Option<f64>,
-    /// Isotropic scattering instead: hard-sphere, maxwell, or vhs:OMEGA, whose collision rate grows with the relative speed as g^(2 - 2 OMEGA)
+    /// Isotropic scattering instead: hard-sphere, maxwell, or vhs:OMEGA, whose collision rate is g^(2 - 2 OMEGA) for the relative speed g; for hard spheres twice that of --theta 1
     #[arg(long, value_name = "MOLECULES", value_parser = molecules, conflicts_with_all = ["theta", "vhs"])]
     #[serde(skip)]
     pub(super) molecules: Option<Scattering>,
@@ -92,9 +93,12 @@ pub(in crate::cli) struct IsotropicArgs {
     #[serde(default, deserialize_with = "at_least_one")]
     pub(super) checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
-    #[arg(long, value_name = "FILE", conflicts_with = "rates_only")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rates_only", "accuracy"])]
     #[serde(skip)]
     pub(super) resume: Option<PathBuf>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) verify: VerifyArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
@@ -127,6 +131,7 @@ impl IsotropicArgs {
                     ("until", self.until.is_some()),
                     ("every", self.every.is_some()),
                     ("spectrum", self.spectrum.is_some()),
+                    ("accuracy", self.verify.accuracy.is_some()),
                 ],
             )?;
         }
@@ -245,7 +250,11 @@ impl Init {
         }
     }
 
-    fn sample(&self, config: &OperatorConfig, file: Option<Vec<f64>>) -> Result<Vec<f64>> {
+    pub(super) fn sample(
+        &self,
+        config: &OperatorConfig,
+        file: Option<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
         let grid = &config.grid;
         match *self {
             Self::Bkw(k) => Ok(initial::bkw(grid, k)),
@@ -276,13 +285,21 @@ impl IsotropicArgs {
     /// Takes over what the flags of a resumed run say anew, and refuses what contradicts the checkpoint.
     pub(super) fn go_on(&mut self, args: &Self, given: &ArgMatches) -> Result<()> {
         let wanted = args.on(args.cells, args.emax);
-        let free = ["steps", "until", "spectrum", "checkpoint-every"];
+        let free = [
+            "steps",
+            "until",
+            "spectrum",
+            "checkpoint-every",
+            "verify",
+            "no-verify",
+        ];
         resume::refuse_contradictions(self, &wanted, &free, given)?;
         if args.steps.is_some() || args.until.is_some() {
             (self.steps, self.until) = (args.steps, args.until);
         }
         self.spectrum = args.spectrum.or(self.spectrum);
         self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
+        self.verify = args.verify.clone();
         self.common.threads = args.common.threads;
         Ok(())
     }
@@ -377,9 +394,29 @@ impl IsotropicArgs {
                 name_of(&self.weights)
             ),
         )
+        .row_if("pair rate", pair_rate(config.law))
         .row(
             "backend",
             format!("{machine}, {}", name_of(&self.common.precision)),
         )
+    }
+}
+
+/// The rate at which two particles of relative speed g collide, at unit density.
+fn pair_rate(law: CollisionKernel) -> Option<String> {
+    let power = |exponent: f64| match exponent {
+        1.0 => "g".to_owned(),
+        _ => format!("g^{exponent}"),
+    };
+    match law {
+        CollisionKernel::Power { theta } if theta > 0.0 => {
+            let mean = power(theta);
+            Some(format!(
+                "{mean}/{}, the mean of |g n|^{theta} over directions; isotropic scattering of --molecules has {mean}",
+                theta + 1.0
+            ))
+        }
+        CollisionKernel::Isotropic { gamma } if gamma > 0.0 => Some(power(gamma)),
+        _ => None,
     }
 }

@@ -13,6 +13,7 @@ use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
 use crate::cli::text::name_of;
+use crate::cli::verify::Verified;
 use crate::error::Result;
 use crate::isotropic::{Moments, OperatorConfig, Rates, Record, Relaxation, initial};
 
@@ -101,6 +102,7 @@ pub(super) struct Outcome<'a> {
     pub(super) run: &'a Relaxation,
     pub(super) snapshots: &'a [Snapshot],
     pub(super) decay_rates: Option<Vec<f64>>,
+    pub(super) errors: Verified,
     pub(super) steps: u64,
 }
 
@@ -188,9 +190,7 @@ impl Outcome<'_> {
         let equilibrium = self.equilibrium();
         report.set("machine", self.run.device());
         report.set("grid", self.config.grid);
-        report.set(
-            "result",
-            json!({
+        let mut result = json!({
                 "steps": self.steps,
                 "time": last.time,
                 "time_step": self.run.time_step(),
@@ -205,8 +205,9 @@ impl Outcome<'_> {
                 "exact_m2": exact.as_ref().map(|exact| Moments::of(self.config, exact).second),
                 "measured_decay_rate": self.measured_rate(),
                 "decay_rates": self.decay_rates,
-            }),
-        );
+        });
+        self.errors.record(&mut result);
+        report.set("result", result);
         report.set("conservation", self.drift());
     }
 
@@ -354,7 +355,7 @@ impl Outcome<'_> {
             let rates: Vec<_> = rates.iter().skip(2).map(|r| format!("{r:.6}")).collect();
             rates.join("  ")
         });
-        summary
+        (self.errors.rows(summary))
             .row(
                 "drift",
                 format!("number {:.1e}, energy {:.1e}", drift.number, drift.energy),

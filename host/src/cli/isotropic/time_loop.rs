@@ -8,6 +8,8 @@ use clap::ArgMatches;
 use super::parameters::IsotropicArgs;
 use super::results::Outcome;
 use super::state::{self, Saved, Snapshot};
+use super::verify::{self, Repeats};
+use crate::accuracy::Reached;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::progress::Progress;
@@ -15,7 +17,7 @@ use crate::cli::report::Report;
 use crate::cli::resume::{self, Pace};
 use crate::cli::steps;
 use crate::error::Result;
-use crate::isotropic::{Checkpoint, OperatorConfig, Relaxation, RelaxationConfig, rates, spectrum};
+use crate::isotropic::{Checkpoint, OperatorConfig, Relaxation, RelaxationConfig, rates};
 
 /// Default number of steps.
 const STEPS: u64 = 100;
@@ -53,17 +55,56 @@ pub(super) fn start(
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     report.open_resumable(None, parameters.checkpoint_every, false)?;
-    let (step, steps) = match (parameters.until, parameters.dt) {
+    let Some(accuracy) = parameters.verify.accuracy else {
+        return go(parameters, config, f, None, (warnings, report));
+    };
+    report.watch_for_signals();
+    let (step, steps) = course(parameters, &config, &f)?;
+    let step = match step {
+        Some(step) => step,
+        None => 0.5 * rates(&config, &f)?.largest_step(),
+    };
+    let repeats = Repeats {
+        parameters,
+        f: &f,
+        course: Some((step * steps as f64, steps)),
+    };
+    let (parameters, search) = verify::refined(&repeats, accuracy)?;
+    report.time("search", begun.elapsed());
+    report.set_parameters(&parameters);
+    let (parameters, config, f) = parameters.resolved()?;
+    go(&parameters, config, f, Some(search), (warnings, report))
+}
+
+/// The step of a run, unless the relaxation chooses it, and the number of steps.
+fn course(
+    parameters: &IsotropicArgs,
+    config: &OperatorConfig,
+    f: &[f64],
+) -> Result<(Option<f64>, u64)> {
+    Ok(match (parameters.until, parameters.dt) {
         (Some(until), dt) => {
             let dt = match dt {
                 Some(dt) => dt,
-                None => 0.5 * rates(&config, &f)?.largest_step(),
+                None => 0.5 * rates(config, f)?.largest_step(),
             };
             let steps = steps_to(until, dt)?;
             (Some(until / steps as f64), steps)
         }
         (None, dt) => (dt, parameters.steps.unwrap_or(STEPS)),
-    };
+    })
+}
+
+/// Takes the steps from an initial state.
+fn go(
+    parameters: &IsotropicArgs,
+    config: OperatorConfig,
+    f: Vec<f64>,
+    search: Option<Reached>,
+    (warnings, mut report): (Vec<String>, Report),
+) -> std::result::Result<(), Failure> {
+    let begun = Instant::now();
+    let (step, steps) = course(parameters, &config, &f)?;
     let every = parameters.every.unwrap_or(default_every(steps));
     let run = Relaxation::new(
         RelaxationConfig {
@@ -81,6 +122,7 @@ pub(super) fn start(
         kept: vec![Snapshot { time: 0.0, f }],
         warnings,
         steps,
+        search,
     };
     time_loop.run_to_the_end(parameters.common.quiet, report)
 }
@@ -122,6 +164,7 @@ pub(super) fn go_on(
         kept: snapshots,
         warnings,
         steps,
+        search: None,
     };
     time_loop.run_to_the_end(args.common.quiet, report)
 }
@@ -136,6 +179,8 @@ struct TimeLoop<'a> {
     warnings: Vec<String>,
     /// Steps in all.
     steps: u64,
+    /// The search for the grid.
+    search: Option<Reached>,
 }
 
 impl TimeLoop<'_> {
@@ -226,16 +271,18 @@ impl TimeLoop<'_> {
         let last = self.snapshot()?;
 
         let config = self.run.config().operator.clone();
+        let first = self.run.history(0)[0].moments;
         let rates = match self.parameters.spectrum {
             None => None,
-            Some(count) => {
-                let m = self.run.history(0)[0].moments;
-                let mut rates = spectrum::decay_rates(&config, m.number, m.energy)?;
-                let count = usize::try_from(count).unwrap_or(usize::MAX);
-                rates.truncate(count.saturating_add(2));
-                Some(rates)
-            }
+            Some(count) => Some(verify::decay_rates(&config, &first, count)?),
         };
+        let found = verify::quantities(&config, &first, &last.f, rates.as_deref().unwrap_or(&[]));
+        let repeats = Repeats {
+            parameters: self.parameters,
+            f: &self.kept[0].f,
+            course: Some((self.run.time(), steps)),
+        };
+        let errors = verify::errors(&repeats, found, self.search.as_ref(), &mut report)?;
         let outcome = Outcome {
             parameters: self.parameters,
             init: &self.parameters.init,
@@ -243,6 +290,7 @@ impl TimeLoop<'_> {
             run: &self.run,
             snapshots: &state::shown(&self.kept, last),
             decay_rates: rates,
+            errors,
             steps,
         };
         outcome.report(&mut report);

@@ -10,6 +10,7 @@ use crate::cli::isotropic::cells;
 use crate::cli::options::Common;
 use crate::cli::text::{kept_as_text, shown_if};
 use crate::cli::values::{finite, named, positive};
+use crate::cli::verify::VerifyArgs;
 use crate::error::Result;
 use crate::isotropic::{CollisionKernel, Integrator};
 
@@ -59,6 +60,9 @@ pub(in crate::cli) struct MarketArgs {
     /// Time integrator
     #[arg(long, default_value = "rk4", value_parser = named::<Integrator>(&["euler", "ssprk3", "rk4"]))]
     pub(super) integrator: Integrator,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) verify: VerifyArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,

@@ -6,11 +6,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::parameters::{Clock, MarketArgs, Scenario};
+use crate::accuracy::Quantity;
 use crate::cli::npy;
 use crate::cli::output::columns;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
+use crate::cli::verify::Verified;
 use crate::error::{Error, Result};
 use crate::isotropic::market::{Market, Record, gini, lorenz, total_variation};
 use crate::isotropic::{CollisionKernel, OperatorConfig, initial::Equilibrium};
@@ -86,7 +88,7 @@ fn agents(config: &OperatorConfig, f: &[f64]) -> Vec<f64> {
 
 /// Properties of a shown state.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Row {
+pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     day: Option<f64>,
     t: f64,
@@ -105,6 +107,8 @@ pub(super) type Shift = (f64, f64);
 
 /// A finished run.
 pub(super) struct Outcome<'a> {
+    pub(super) rows: Vec<Row>,
+    pub(super) errors: Verified,
     pub(super) parameters: &'a MarketArgs,
     pub(super) config: &'a OperatorConfig,
     pub(super) clock: Clock,
@@ -115,34 +119,58 @@ pub(super) struct Outcome<'a> {
     pub(super) shift: Option<Shift>,
 }
 
-impl Outcome<'_> {
-    fn rows(&self) -> Vec<Row> {
-        let rest = agents(self.config, &self.equilibrium.f);
-        self.shown
-            .iter()
-            .map(|sample| {
-                let p = agents(self.config, &sample.f);
-                let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
-                    let cells = p.iter().enumerate();
-                    cells.map(|(i, p)| p * of(self.config.grid.energy(i))).sum()
-                };
-                Row {
-                    day: (self.clock == Clock::Days).then_some(sample.reading),
-                    t: sample.time,
-                    // At unit rate an agent meets another once in a unit of time.
-                    collisions_per_agent: sample.time,
-                    volume: sample.volume,
-                    volume_rate: sample.volume_rate,
-                    mean: sum(&|e| e),
-                    m2: sum(&|e| e * e),
-                    p_below_half: sum(&|e| if e < 0.5 { 1.0 } else { 0.0 }),
-                    gini: gini(&self.config.grid, &p),
-                    total_variation: total_variation(&p, &rest),
-                }
-            })
-            .collect()
+impl Row {
+    /// What depends on the grid, by the keys of the record; the clock itself does not. Shares compare with all agents.
+    pub(super) fn quantities(&self) -> Vec<Quantity> {
+        vec![
+            match self.day {
+                Some(_) => Quantity::new("t", self.t),
+                None => Quantity::new("volume", self.volume),
+            },
+            Quantity::new("volume_rate", self.volume_rate).aside(),
+            Quantity::new("mean", self.mean).aside(),
+            Quantity::new("m2", self.m2),
+            Quantity::new("p_below_half", self.p_below_half).of_scale(1.0),
+            Quantity::new("gini", self.gini),
+            Quantity::new("total_variation", self.total_variation).of_scale(1.0),
+        ]
     }
+}
 
+/// Properties of the shown states; `rest` is the equilibrium.
+pub(super) fn rows(
+    config: &OperatorConfig,
+    clock: Clock,
+    shown: &[Sample],
+    rest: &Equilibrium,
+) -> Vec<Row> {
+    let rest = agents(config, &rest.f);
+    shown
+        .iter()
+        .map(|sample| {
+            let p = agents(config, &sample.f);
+            let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+                let cells = p.iter().enumerate();
+                cells.map(|(i, p)| p * of(config.grid.energy(i))).sum()
+            };
+            Row {
+                day: (clock == Clock::Days).then_some(sample.reading),
+                t: sample.time,
+                // At unit rate an agent meets another once in a unit of time.
+                collisions_per_agent: sample.time,
+                volume: sample.volume,
+                volume_rate: sample.volume_rate,
+                mean: sum(&|e| e),
+                m2: sum(&|e| e * e),
+                p_below_half: sum(&|e| if e < 0.5 { 1.0 } else { 0.0 }),
+                gini: gini(&config.grid, &p),
+                total_variation: total_variation(&p, &rest),
+            }
+        })
+        .collect()
+}
+
+impl Outcome<'_> {
     /// Density of agents at f, per unit of wealth.
     fn density(&self, measure: &[f64], i: usize, f: f64) -> f64 {
         measure[i] * f / self.config.grid.width()
@@ -172,17 +200,16 @@ impl Outcome<'_> {
         let (number, energy) = self.drift();
         report.set("machine", self.market.device());
         report.set("grid", self.config.grid);
-        report.set(
-            "result",
-            json!({
+        let mut result = json!({
                 "clock": self.clock.name(),
-                "rows": self.rows(),
+                "rows": self.rows,
                 "equilibrium_temperature": self.equilibrium.temperature,
                 "equilibrium_gini": gini(&self.config.grid, &agents(self.config, &self.equilibrium.f)),
                 "input_mean": self.shift.map(|s| s.0),
                 "mean_shift_of_cell_centres": self.shift.map(|s| s.1),
-            }),
-        );
+        });
+        self.errors.record(&mut result);
+        report.set("result", result);
         report.set(
             "conservation",
             json!({ "number": number, "energy": energy }),
@@ -213,8 +240,7 @@ impl Outcome<'_> {
     fn write_tables(&self, out: &mut Output) -> Result<()> {
         let clock = self.clock.name();
         let measure = self.config.measure();
-        let rows = self.rows();
-        let market = columns!(rows.iter().zip(self.shown), |(row, sample)| [
+        let market = columns!(self.rows.iter().zip(self.shown), |(row, sample)| [
             (clock, sample.reading),
             ("time", row.t),
             ("collisions_per_agent", row.collisions_per_agent),
@@ -403,7 +429,7 @@ impl Outcome<'_> {
             "Gini",
             "distance"
         ));
-        for (row, sample) in self.rows().iter().zip(self.shown) {
+        for (row, sample) in self.rows.iter().zip(self.shown) {
             summary = summary.line(format!(
                 "{:>8.6}  {:>10.4}  {:>10.6}  {:>8.5}  {:>10.6}  {:>8.5}  {:>10.5}",
                 sample.reading.to_string(),
@@ -416,7 +442,7 @@ impl Outcome<'_> {
             ));
         }
         let (number, wealth) = self.drift();
-        summary
+        (self.errors.rows(summary))
             .row("drift", format!("number {number:.1e}, wealth {wealth:.1e}"))
             .wall_time(total, "steps", stepping)
     }

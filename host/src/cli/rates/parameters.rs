@@ -10,6 +10,7 @@ use crate::cli::operator::CORRECTIONS;
 use crate::cli::options::Common;
 use crate::cli::text::{kept_as_text, shown_if};
 use crate::cli::values::{cells, named, order};
+use crate::cli::verify::VerifyArgs;
 use crate::collision::{CorrectionMethod, Method, Order, Scattering};
 use crate::error::Result;
 
@@ -56,6 +57,9 @@ pub(in crate::cli) struct RatesArgs {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) frontier: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) verify: VerifyArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,

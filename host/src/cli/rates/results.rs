@@ -10,6 +10,7 @@ use crate::cli::output::columns;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use crate::cli::report::{Output, Report};
 use crate::cli::text::name_of;
+use crate::cli::verify::Verified;
 use crate::collision::transport::{
     BKW_K, ERRORS_HALF_WIDTH, RATES_HALF_WIDTH, Study, observed_order,
 };
@@ -34,6 +35,7 @@ pub(super) struct Outcome {
     pub(super) exact: Exact,
     /// Grids in ascending order within each variant of the operator.
     pub(super) studies: Vec<Study>,
+    pub(super) errors: Vec<Verified>,
     pub(super) convergence: bool,
 }
 
@@ -56,7 +58,13 @@ impl Outcome {
             json!({ "rates": RATES_HALF_WIDTH, "errors": ERRORS_HALF_WIDTH }),
         );
         report.set("exact", &self.exact);
-        report.set("studies", &self.studies);
+        let studies = self.studies.iter().zip(&self.errors);
+        let studies = studies.map(|(study, errors)| {
+            let mut study = json!(study);
+            study["discretisation_error"] = errors.errors();
+            study
+        });
+        report.set("studies", studies.collect::<Vec<_>>());
     }
 
     pub(super) fn write(&self, out: &mut Output) -> Result<()> {

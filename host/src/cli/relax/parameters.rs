@@ -13,6 +13,7 @@ use crate::cli::options::Common;
 use crate::cli::resume;
 use crate::cli::text::kept_as_text;
 use crate::cli::values::{at_least_one, cells, count, named, positive};
+use crate::cli::verify::VerifyArgs;
 use crate::collision::{Integrator, RelaxationConfig, Scattering, Until, VelocityGrid};
 use crate::error::{Error, Result};
 
@@ -62,9 +63,12 @@ pub(in crate::cli) struct RelaxArgs {
     #[serde(default, deserialize_with = "at_least_one")]
     pub(super) checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "accuracy")]
     #[serde(skip)]
     pub(super) resume: Option<PathBuf>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) verify: VerifyArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
@@ -185,12 +189,13 @@ impl RelaxArgs {
 
     /// Takes over a new end, and refuses flags that say otherwise than the checkpoint.
     pub(super) fn go_on(&mut self, args: &Self, given: &ArgMatches) -> Result<()> {
-        let free = ["steps", "until", "checkpoint-every"];
+        let free = ["steps", "until", "checkpoint-every", "verify", "no-verify"];
         resume::refuse_contradictions(self, args, &free, given)?;
         if args.steps.is_some() || args.until.is_some() {
             (self.steps, self.until) = (args.steps, args.until);
         }
         self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
+        self.verify = args.verify.clone();
         self.common.threads = args.common.threads;
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
 use crate::cli::text::name_of;
+use crate::cli::verify::Verified;
 use crate::cli::{distribution, npy};
 use crate::collision::initial::Bkw;
 use crate::collision::{Correction, Moments, OperatorConfig, Record, Scattering};
@@ -24,6 +25,7 @@ const TIMES: usize = 8;
 
 /// A finished relaxation.
 pub(super) struct Outcome<'a> {
+    pub(super) errors: Verified,
     pub(super) parameters: &'a RelaxArgs,
     pub(super) config: &'a OperatorConfig,
     pub(super) machine: String,
@@ -133,9 +135,7 @@ impl Outcome<'_> {
     pub(super) fn report(&self, report: &mut Report) {
         let last = self.last();
         report.set("machine", &self.machine);
-        report.set(
-            "result",
-            json!({
+        let mut result = json!({
                 "steps": last.step,
                 "time": last.time,
                 "smallest_step": self.steps().0,
@@ -147,8 +147,9 @@ impl Outcome<'_> {
                 "final": last.moments,
                 "equilibrium_entropy": self.equilibrium(),
                 "exact_final_fourth": self.exact_fourth().map(|exact| exact(last.time)),
-            }),
-        );
+        });
+        self.errors.record(&mut result);
+        report.set("result", result);
         report.set(
             "conservation",
             json!({
@@ -299,8 +300,7 @@ impl Outcome<'_> {
         let exact = self
             .exact_fourth()
             .map(|exact| format!("  (exact {:.8})", exact(last.time)));
-        self.parameters
-            .operator
+        let summary = (self.parameters.operator)
             .summary(&work, self.config, &self.machine)
             .row(
                 "run",
@@ -327,7 +327,8 @@ impl Outcome<'_> {
                     pair(a.entropy, b.entropy),
                     self.equilibrium()
                 ),
-            )
+            );
+        (self.errors.rows(summary))
             .row(
                 "drift",
                 format!(
