@@ -166,7 +166,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
 
 /// The time of a transform on the CPU, where it is long.
 fn long(x: &Signal, digits: usize) -> Option<Duration> {
-    const PRODUCTS_A_SECOND: f64 = 1e9;
+    const PRODUCTS_A_SECOND: f64 = 2e9;
     const LONG: f64 = 10.0;
     let cores = rayon::current_num_threads() as f64;
     let seconds = products(x, digits) / (PRODUCTS_A_SECOND * cores);

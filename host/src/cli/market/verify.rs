@@ -42,7 +42,7 @@ impl Repeatable for Repeats<'_> {
         vec![
             Axis {
                 shares: vec![0.5, 0.25],
-                sure: 64,
+                sure: 128,
                 ..Axis::new(
                     "cells",
                     CELLS,
