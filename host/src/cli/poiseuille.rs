@@ -9,11 +9,12 @@ Examples:
   rarefy poiseuille --delta 1                         BGK; the flow rate has its minimum near delta = 1
   rarefy poiseuille --delta 1 --model shakhov         with the Prandtl number of a monatomic gas
   rarefy poiseuille --delta 1 --collision boltzmann   hard spheres, by the collision integral itself
-  rarefy poiseuille --delta 10 --gradient 0.5 --velocities 20x20   a strong force, which heats the gas";
+  rarefy poiseuille --delta 10 --gradient 1.5          a strong force, which heats the gas";
 
 /// Steady Poiseuille flow: gas between plates at rest that a fall of the pressure, or a force, drives along them
 ///
-/// A uniform force per mass acts instead of the fall of the pressure; both drive the same flow as long as it is weak. It acts on the local Maxwellian, which is exact to first order.
+/// A uniform force per mass acts instead of the fall of the pressure; both drive the same flow as long as it is weak. The models follow it exactly at any strength. With --collision boltzmann it acts on the local
+/// Maxwellian, exact to first order, and a gradient beyond the range that is right to 0.1% is refused.
 /// Prints the reduced flow rate G, 2/X times the mean velocity, and the velocity of the gas at the plates. X is the fall of the pressure along a width of the channel over p0.
 /// Lengths are in units of l0 = mu0 v0 / p0, velocities in v0 = sqrt(2 R T0).
 /// The iteration has no steps in time, so there is no --save-every; --out has the profile.

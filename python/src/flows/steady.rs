@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySolver};
-use rarefy::bgk::{Axis, Cavity, Gas, Mach, Space, VelocitySpace};
+use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySolver, channel};
+use rarefy::bgk::{Cavity, Gas, Mach, Space};
 
 use super::problem::PyProblem;
 use super::transient::by_integral;
@@ -117,7 +117,7 @@ impl PySteady {
     ) -> PyResult<Self> {
         let drive = self::drive(drive, strength);
         let gas: Gas = with_given(&Gas::default(), gas)?;
-        let resolution: Resolution = with_given(&Resolution::default(), resolution)?;
+        let resolution: Resolution = with_given(&Resolution::of(drive, linear), resolution)?;
         let config: SteadyConfig = with_given(&SteadyConfig::default(), given)?;
         let case = plates(delta, drive, gas, accommodation, resolution, linear).map_err(raise)?;
         Self::of(py, case, &config, None)
@@ -145,10 +145,14 @@ impl PySteady {
         let collisions = match (gas, operator) {
             (Some(gas), None) => {
                 let gas = with_given(&Gas::default(), gas)?;
-                let (normal, along) = velocities.extract::<(usize, usize)>()?;
-                let axes = Axis::half_range(normal, 2)
-                    .and_then(|normal| VelocitySpace::new(vec![normal, Axis::hermite(along)?], 2));
-                GapCollisions::Model(gas, axes.map_err(raise)?)
+                let (normal, tangential) = velocities.extract::<(usize, usize)>()?;
+                let resolution = Resolution {
+                    normal,
+                    tangential,
+                    ..Resolution::default()
+                };
+                let velocity = channel::velocities(delta, force, gas, resolution);
+                GapCollisions::Model(gas, velocity.map_err(raise)?)
             }
             (None, Some(operator)) => {
                 GapCollisions::Integral(molecules(velocities.extract()?, operator)?)

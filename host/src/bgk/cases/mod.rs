@@ -1,6 +1,7 @@
 //! Flows of the literature: their problems, and their results from the fields.
 
 mod cavity;
+pub mod channel;
 pub mod plates;
 mod shock;
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub struct Resolution {
     /// Cells; they crowd towards the plates.
     pub cells: usize,
-    /// Normal velocities of either sign: a Gauss rule of the half axis, graded towards 0.
+    /// Normal velocities of either sign: a Gauss rule of the half axis, graded towards 0, for the [temperatures] that the gas reaches.
     pub normal: usize,
     /// Velocities along the plates, a Gauss rule; at least, and equally spaced, where the plates slide fast.
     pub tangential: usize,
@@ -27,6 +27,26 @@ impl Default for Resolution {
             normal: 20,
             tangential: 8,
         }
+    }
+}
+
+impl Resolution {
+    /// The default, with as many normal velocities as the gas of a drive needs: 20, and more where it is much hotter or colder than the reference state.
+    pub fn of(drive: Drive, linear: bool) -> Self {
+        Self::between(temperatures(drive, linear))
+    }
+
+    /// The default, with as many normal velocities as gas between two temperatures needs.
+    pub fn between(range: [f64; 2]) -> Self {
+        let usual = Self::default();
+        let [cold, hot] = range;
+        let wide = (12.0 + 5.4 * (hot / cold).ln()).ceil() as usize;
+        let normal = if is_mild(range) {
+            usual.normal
+        } else {
+            usual.normal.max(wide.min(MOST_NORMAL))
+        };
+        Self { normal, ..usual }
     }
 }
 
@@ -43,6 +63,38 @@ pub enum Drive {
 
 /// Relative velocity of the plates up to which a Gauss rule about rest serves for the velocities along them.
 const GENTLE: f64 = 0.1;
+
+/// Most normal velocities of either sign that are chosen.
+const MOST_NORMAL: usize = 64;
+
+/// Temperatures between which a rule of the reference state is right to 5e-6.
+const MILD: [f64; 2] = [0.1, 2.2];
+
+fn is_mild([cold, hot]: [f64; 2]) -> bool {
+    // A difference of 1.8 has the first of them but for roundoff.
+    cold >= MILD[0] * (1.0 - 1e-9) && hot <= MILD[1]
+}
+
+/// Bounds of the temperatures that the gas between plates reaches.
+///
+/// Gas that conducts heat is between its plates in temperature. Gas that shears warms up by the work of the plates: by `Pr U^2/10` where it is dense, and by `U^2/8` where it flies from plate to plate, or the
+/// plates mirror most molecules.
+pub fn temperatures(drive: Drive, linear: bool) -> [f64; 2] {
+    match drive {
+        _ if linear => [1.0; 2],
+        Drive::Couette(u) => [1.0, 1.0 + 0.125 * u * u],
+        Drive::Fourier(dt) => [1.0 - 0.5 * dt.abs(), 1.0 + 0.5 * dt.abs()],
+    }
+}
+
+/// The velocities normal to plates for gas between two temperatures: the rule of the reference state where it serves.
+pub(in crate::bgk) fn normal_velocities(n: usize, range: [f64; 2]) -> Result<Axis> {
+    if is_mild(range) {
+        Axis::half_range(n, 2)
+    } else {
+        Axis::half_range_between(n, 2, range)
+    }
+}
 
 /// About the highest temperature between plates that slide past each other: dissipation adds Pr u^2/10 in the middle, with Pr = 1 at most.
 fn hottest(u: f64) -> f64 {
@@ -68,7 +120,7 @@ pub fn plates(
     linear: bool,
 ) -> Result<SteadyProblem> {
     let walls = walls(delta, drive, resolution.cells, accommodation, linear)?;
-    let normal = Axis::half_range(resolution.normal, 2)?;
+    let normal = normal_velocities(resolution.normal, temperatures(drive, linear))?;
     let axes = match drive {
         Drive::Fourier(_) => vec![normal],
         Drive::Couette(u) if !linear && u.abs() > GENTLE => {

@@ -97,11 +97,6 @@ impl<T: LaneReal> CpuSweeps<T> {
     ) -> Swept {
         let plan = &self.plan;
         let coefficients = plan.coefficients(x);
-        let pushes = plan.pushes(x);
-        let pushes = pushes.iter().zip(&coefficients);
-        let pushes: Vec<[T; 2]> = pushes
-            .map(|(push, c)| [push.factor / c[6], push.drift].map(T::from_f64))
-            .collect();
         let coefficients: Vec<[T; COEFFICIENTS]> = coefficients
             .into_iter()
             .map(|c| c.map(T::from_f64))
@@ -124,7 +119,6 @@ impl<T: LaneReal> CpuSweeps<T> {
                         chunk,
                         x,
                         coefficients: &coefficients,
-                        pushes: &pushes,
                         found: &mut found,
                     };
                     lanes::on_widest(job);
@@ -207,8 +201,6 @@ struct Job<'a, T, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> {
     chunk: &'a Chunk<T>,
     x: &'a [f64],
     coefficients: &'a [[T; COEFFICIENTS]],
-    /// Factor over the frequency, and drift, of the force on each cell.
-    pushes: &'a [[T; 2]],
     found: &'a mut Found,
 }
 
@@ -224,7 +216,6 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
             chunk,
             x,
             coefficients,
-            pushes,
             found,
         } = self;
         let plan = &sweeps.plan;
@@ -273,15 +264,7 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
                     bx[l] = chunk.speed[0][l] * sweeps.inverse[0][column];
                 }
                 let beside = [&mut along_x, &mut along_y[column]];
-                let pushed;
-                let s = match pushes.get(cell) {
-                    None => &local.s,
-                    Some(push) => {
-                        pushed = with_force::<T, FUSED>(chunk, &local, c, *push);
-                        &pushed
-                    }
-                };
-                let f = balance::<T, FUSED>(c[6], s, [&bx, &by], beside, plan.diamond);
+                let f = balance::<T, FUSED>(c[6], &local.s, [&bx, &by], beside, plan.diamond);
                 let terms = if OUTPUT {
                     stresses::<T, LINEAR, FUSED>(chunk, &local, &f)
                 } else {
@@ -365,24 +348,6 @@ fn equilibrium<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const FUSED
         c: [cx, cy],
         square: c2,
     }
-}
-
-/// The local equilibrium and, over the frequency, the force on its Maxwellian.
-#[inline(always)]
-fn with_force<T: LaneReal, const FUSED: bool>(
-    chunk: &Chunk<T>,
-    local: &Local<T>,
-    c: &[T; COEFFICIENTS],
-    [factor, drift]: [T; 2],
-) -> [Lanes<T>; 2] {
-    let [mut s1, mut s2] = local.s;
-    let g = T::exp_lanes::<FUSED>(local.square.map(|square| -(square * c[3])));
-    for l in 0..LANES {
-        let force = factor * (chunk.v[1][l] - drift) * (c[0] * g[l]);
-        s1[l] += force;
-        s2[l] += c[7] * force;
-    }
-    [s1, s2]
 }
 
 /// The means of a cell by its balance, `f = (nu S + sum b f_in) / (nu + sum b)`. The inflows along x and y become the outflows.

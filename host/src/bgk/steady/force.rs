@@ -1,6 +1,7 @@
-//! A force along the plates of a line.
+//! A force along the plates of a line: its momentum and energy, the flow rate, and around the collision integral its effect on f.
 //!
-//! It acts on the local Maxwellian: `a df/dv_y = -2 a (v_y - u_y)/T M`. On the nodes it brings no mass and the momentum `a n`, both exactly.
+//! Around the integral it acts on the local Maxwellian: `a df/dv_y = -2 a (v_y - u_y)/T M`, which is exact to first order. On the nodes it brings no mass and the momentum `a n`, both exactly.
+//! The sweeps of the [models](super::forced) are exact at any strength.
 
 use rayon::prelude::*;
 
@@ -14,7 +15,7 @@ pub(super) struct Push {
     /// The numbers that M is evaluated from.
     maxwellian: [f64; COEFFICIENTS],
     /// Momentum and energy that the force brings into a unit of space and time.
-    brought: [f64; 2],
+    pub(super) brought: [f64; 2],
 }
 
 impl Plan {
@@ -60,11 +61,11 @@ impl Plan {
         self.equilibrium(&push.maxwellian, node).map(|f| speed * f)
     }
 
-    /// Takes what a force at the unknowns `x` brings in on the way off the fluxes: those of a steady flow are then constant.
-    pub(super) fn without_force(&self, x: &[f64], swept: &mut Swept) {
+    /// Takes what a force brings in on the way off the fluxes: those of a steady flow are then constant.
+    pub(super) fn without_force(&self, swept: &mut Swept) {
         let mut all = [0.0; 2];
-        for (cell, push) in self.pushes(x).iter().enumerate() {
-            let [momentum, energy] = push.brought.map(|part| self.widths[0][cell] * part);
+        for (cell, brought) in swept.brought.iter().enumerate() {
+            let [momentum, energy] = brought.map(|part| self.widths[0][cell] * part);
             swept.built.push(all[0] + 0.5 * momentum);
             all = [all[0] + momentum, all[1] + energy];
             let fluxes = &mut swept.fluxes[cell + 1];

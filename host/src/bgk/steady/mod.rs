@@ -20,7 +20,8 @@
 //! frequency of the loss, `v.grad f + nu f = I(f0, f0) + nu f0`, take the place of those above. All else is the same. They start from the flow of the relaxation model on
 //! the same nodes.
 //!
-//! **Force.** On a line a [force](SteadyProblem::force) along y may act on the gas, as in a channel.
+//! **Force.** On a line a [force](SteadyProblem::force) along y may act on the gas between two walls, as in a channel. With a model the sweeps are exact at any strength: they follow moments over v_y and
+//! v_z. Around the collision integral the force acts on the local Maxwellian, which is exact to first order.
 //!
 //! **Conditions beside the boundaries.** Where no mass passes any boundary the total mass is that of the start. A wave between two parallel streams has
 //! no position of its own; the mass of the start determines it.
@@ -46,6 +47,7 @@ mod engine;
 mod equilibrium;
 mod fit;
 mod force;
+mod forced;
 mod gpu;
 mod hold;
 mod integral;
@@ -68,6 +70,7 @@ pub use self::checkpoint::Checkpoint;
 pub use self::config::SteadyConfig;
 use self::cpu::CpuSweeps;
 use self::engine::Sweeps;
+use self::forced::ForcedSweeps;
 use self::gpu::MachineSweeps;
 pub use self::nodes::Nodes;
 use self::plan::Plan;
@@ -78,12 +81,15 @@ pub use self::solution::{Exchange, Solution, Status};
 #[cfg(feature = "cli")]
 pub(crate) use self::solver::check;
 pub use self::solver::{SteadySolver, solve};
-pub use super::cases::plates;
+pub use super::cases::{channel, plates};
 use crate::compute::{Precision, Resolved, engine_of};
 use crate::error::Result;
 
 /// The machine that sweeps.
 fn engine(plan: &Plan, precision: Precision, resolved: Resolved) -> Result<Box<dyn Sweeps>> {
+    if plan.force != 0.0 && matches!(resolved, Resolved::Cpu | Resolved::Reference) {
+        return Ok(Box::new(ForcedSweeps::new(plan)?));
+    }
     Ok(engine_of! {
         resolved, precision;
         reference => Box::new(ReferenceSweeps { plan: plan.clone() }),

@@ -49,8 +49,8 @@ pub struct SteadyProblem {
     /// [`FlowConfig::steady`](crate::bgk::boltzmann::FlowConfig::steady) sees to. The solver's configuration says where it is computed, and in which arithmetic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integral: Option<OperatorConfig>,
-    /// Acceleration along y by a force on the gas of a line, in units of v0^2/l0: it acts on the local Maxwellian, which is exact to first order. A pressure gradient does the same
-    /// as the force `-(dp/dy)/rho`.
+    /// Acceleration along y by a force on the gas of a line between diffusely reflecting walls, in units of v0^2/l0: exact at any strength with a model, and on the local Maxwellian, exact to first order,
+    /// around the collision integral. A pressure gradient does the same as the force `-(dp/dy)/rho`.
     #[serde(default)]
     pub force: f64,
 }

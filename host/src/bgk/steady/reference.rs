@@ -21,7 +21,7 @@ impl ReferenceSweeps {
         mut pass: impl FnMut(usize, usize, [f64; 2]),
     ) {
         let plan = &self.plan;
-        let (coefficients, pushes) = (plan.coefficients(x), plan.pushes(x));
+        let coefficients = plan.coefficients(x);
         let factor = if plan.diamond { 2.0 } else { 1.0 };
         for node in 0..plan.nodes.len() {
             let group = plan.group(node);
@@ -44,8 +44,6 @@ impl ReferenceSweeps {
                     let c = &coefficients[cell];
                     let s = plan.equilibrium(c, node);
                     let nu = c[6];
-                    let push = pushes.get(cell);
-                    let push = push.map_or([0.0; 2], |push| plan.pushed(push, node));
                     let bx = factor * vx.abs() * plan.inverse[0][column];
                     let by = if plane {
                         factor * vy.abs() * plan.inverse[1][row]
@@ -53,8 +51,7 @@ impl ReferenceSweeps {
                         0.0
                     };
                     let f: [f64; 2] = std::array::from_fn(|k| {
-                        (nu * s[k] + push[k] + bx * beside[k] + by * below[column][k])
-                            / (nu + bx + by)
+                        (nu * s[k] + bx * beside[k] + by * below[column][k]) / (nu + bx + by)
                     });
                     for k in 0..2 {
                         let out = |inflow: f64| {

@@ -12,7 +12,7 @@ use super::correction::Correction;
 use super::engine::Sweeps;
 use super::integral::IntegralSweeps;
 use super::memory;
-use super::plan::Plan;
+use super::plan::{Hold, Plan};
 use super::problem::SteadyProblem;
 use super::residuals::Roundoff;
 use super::solution::{Solution, Status};
@@ -136,17 +136,13 @@ impl SteadySolver {
             self.begin();
         }
         let mut swept = self.sweeps.iterate(&self.x, &mut self.y)?;
-        self.plan.without_force(&self.x, &mut swept);
+        self.plan.without_force(&mut swept);
         self.plan.update(&self.x, &swept, &mut self.y);
         if !self.plan.is_admissible(&self.y) {
-            let remedy = if self.problem.integral.is_some() || self.problem.force != 0.0 {
-                "more velocities, or a weaker drive"
-            } else {
-                "the upwind closure, or finer cells"
-            };
             return Err(Error::Numerical(format!(
-                "the state after {} iterations has no positive density and temperature everywhere; use {remedy}",
-                self.residuals.len() + 1
+                "the state after {} iterations has no positive density and temperature everywhere; use {}",
+                self.residuals.len() + 1,
+                self.remedy()
             )));
         }
         let renewed = self.correct(&swept)?;
@@ -186,6 +182,19 @@ impl SteadySolver {
         }
         self.seconds += started.elapsed().as_secs_f64();
         Ok(change)
+    }
+
+    /// A way around a state that is no gas.
+    fn remedy(&self) -> &'static str {
+        let wave = matches!(self.plan.hold, Hold::Position(_));
+        match self.plan.dimensions {
+            _ if self.problem.integral.is_some() || self.problem.force != 0.0 => {
+                "more velocities, or a weaker drive"
+            }
+            1 if wave => "steps in time, which find this wave, or a lower Mach number",
+            1 => "finer cells, or a weaker drive",
+            _ => "the upwind closure, or finer cells",
+        }
     }
 
     /// Begins with the model's flow instead of the given start, if the model finds one.

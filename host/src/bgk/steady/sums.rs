@@ -52,7 +52,9 @@ pub(super) struct Swept {
     pub(super) left: Vec<f64>,
     /// On a line, the fluxes through every face from west to east, as in [`flux`]; empty on a rectangle.
     pub(super) fluxes: Vec<[f64; flux::LEN]>,
-    /// Momentum along y that a force has brought into the gas from west up to the middle of each cell; empty without a force. The fluxes are without what it brought.
+    /// Momentum along y and energy that a force brings into each cell, in a unit of space and time; empty without a force.
+    pub(super) brought: Vec<[f64; 2]>,
+    /// The momentum of these from west up to the middle of each cell; empty without a force. The fluxes are then without what the force brought.
     pub(super) built: Vec<f64>,
     /// `[component][cell]`: sums of the collisions of the swept molecules over (1, v_x, v_y, |v|^2); empty where they are the local frequency times those of f - S.
     pub(super) defects: Vec<f64>,

@@ -7,9 +7,10 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::flow::{Flow, Kind};
+use crate::bgk::Axis;
 use crate::bgk::boltzmann::{GapCollisions, PlatesConfig};
-use crate::bgk::steady::{Closure, SteadyConfig};
-use crate::bgk::{Axis, VelocitySpace};
+use crate::bgk::steady::plates::{self, Resolution};
+use crate::bgk::steady::{Closure, SteadyConfig, channel};
 use crate::cli::flow::{self, CollisionArgs, GasArgs, HARD_SPHERES, SiArgs, refused};
 use crate::cli::operator::Choice;
 use crate::cli::options::Common;
@@ -132,18 +133,26 @@ const RESOLVED: f64 = 0.5;
 /// Change of an iteration around the collision integral that ends it, if none is given.
 const BOLTZMANN_TOLERANCE: f64 = 1e-6;
 
-/// Velocities of the models that resolve a gas of this delta: molecules that fly along a thin channel decide its flow rate.
-fn resolving(kind: Kind, delta: f64) -> Velocities {
+/// Velocities of the models that resolve the gas between these temperatures, and at this delta: molecules that fly along a thin channel decide its flow rate.
+fn resolving(kind: Kind, delta: f64, temperatures: [f64; 2]) -> Velocities {
+    let hot = Resolution::between(temperatures).normal;
     let resolves = |normal: &usize| {
         Axis::half_range(*normal, 2)
             .is_ok_and(|axis| axis.channel_flow_error(delta).abs() < 0.5 * MOST_CHANNEL_ERROR)
     };
     match kind {
         Kind::Poiseuille => Velocities {
-            normal: [20, 32, 48].into_iter().find(resolves).unwrap_or(64),
+            normal: [20, 32, 48]
+                .into_iter()
+                .find(resolves)
+                .unwrap_or(64)
+                .max(hot),
             ..VELOCITIES
         },
-        Kind::Couette | Kind::Fourier => VELOCITIES,
+        Kind::Couette | Kind::Fourier => Velocities {
+            normal: hot,
+            ..VELOCITIES
+        },
     }
 }
 
@@ -199,9 +208,18 @@ impl PlatesArgs {
         if boltzmann {
             full.complete_box(flow)?;
         } else {
-            let given = self
-                .velocities
-                .unwrap_or_else(|| resolving(flow.kind, delta));
+            let driven = flow.driven(delta, drive);
+            let given = match self.velocities {
+                Some(given) => given,
+                None => {
+                    let gas = full.gas.gas();
+                    let range = match flow.kind {
+                        Kind::Poiseuille => channel::temperatures(delta, driven.force(delta), gas)?,
+                        _ => plates::temperatures(driven.drive(), self.linear),
+                    };
+                    resolving(flow.kind, delta, range)
+                }
+            };
             full.velocities = Some(Velocities {
                 tangential: given.tangential.or(VELOCITIES.tangential),
                 ..given
@@ -310,11 +328,14 @@ impl PlatesArgs {
             GapCollisions::Integral(operator)
         } else {
             let tangential = velocities.tangential.unwrap_or_default();
-            let axes = vec![
-                Axis::half_range(velocities.normal, 2)?,
-                Axis::hermite(tangential)?,
-            ];
-            GapCollisions::Model(self.gas.gas(), VelocitySpace::new(axes, 2)?)
+            let resolution = Resolution {
+                cells: self.cells(),
+                normal: velocities.normal,
+                tangential,
+            };
+            let (gas, force) = (self.gas.gas(), flow.force(self.delta()));
+            let velocity = channel::velocities(self.delta(), force, gas, resolution)?;
+            GapCollisions::Model(gas, velocity)
         };
         let mut config = PlatesConfig::new(self.delta(), flow.drive(), collisions);
         config.force = flow.force(self.delta());
