@@ -6,6 +6,7 @@ mod bgk_boltzmann;
 mod bgk_boltzmann_flow;
 mod bgk_boltzmann_plates;
 mod bgk_boltzmann_steady;
+mod bgk_plates_strong;
 mod bgk_steady;
 mod boltzmann_cli;
 mod cli;
@@ -45,6 +46,7 @@ mod processes;
 mod promises_cli;
 mod ptx;
 mod records_cli;
+mod remedies_cli;
 mod resumed_cli;
 mod round_trips;
 #[cfg(unix)]

@@ -44,7 +44,7 @@ pub use cases::{Cavity, CavityResults, Mach, Shock, ShockExtremes, ShockPoint, S
 pub use equilibrium::{DiscreteMaxwellian, Factors};
 pub use problem::{
     Axis, Boundaries, Boundary, Gas, Inner, Model, Moments, Problem, Space, Species, State, Units,
-    VelocitySpace, Wall, quadrature,
+    VelocitySpace, Wall, mean_free_path, quadrature,
 };
 #[doc(hidden)]
 pub use transient::separate;

@@ -115,7 +115,13 @@ impl Flow for ShockArgs {
 
     fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
         let warnings = match run {
-            Solver::Model(_) => self.shock().warnings(),
+            Solver::Model(_) => {
+                let options = &self.shared.time_options;
+                let time = options.steps.zip(options.dt);
+                let shock = self.shock();
+                let rays = time.and_then(|(steps, dt)| shock.ray_warning(steps as f64 * dt));
+                shock.warnings().into_iter().chain(rays).collect()
+            }
             Solver::Boltzmann(flow, start) => {
                 self.shared.time_options.dt = Some(flow.config().dt);
                 report.set("boltzmann", start);

@@ -51,6 +51,30 @@ impl Mach {
     }
 }
 
+/// Length of the downstream tail of a weak shock in l0, times the Mach number less 1: three times its thickness.
+const DOWNSTREAM_TAIL: f64 = 7.0;
+
+impl Mach {
+    /// How far upstream fast molecules run ahead of a shock of the models, in l0.
+    fn upstream_tail(self) -> f64 {
+        4.0 * self.0 + 5.0 / (self.0 - 1.0)
+    }
+
+    /// Whole lengths in l0 upstream and downstream of the jump that hold the wave of the models to about a thousandth of the jump. The thickness of weak shocks is about 2.3 l0 over the Mach number
+    /// less 1.
+    pub(crate) fn tails(self) -> [f64; 2] {
+        [self.upstream_tail(), DOWNSTREAM_TAIL / (self.0 - 1.0)].map(f64::ceil)
+    }
+
+    /// Whole length in l0 on either side of the jump that holds a weak wave by the collision integral, by Mott-Smith's thickness.
+    pub(crate) fn weak_sides(self) -> f64 {
+        (SYMMETRIC_TAIL / (self.0 - 1.0)).ceil()
+    }
+}
+
+/// Room on either side of a weak shock by the collision integral in l0, times the Mach number less 1.
+const SYMMETRIC_TAIL: f64 = 3.7;
+
 impl TryFrom<f64> for Mach {
     type Error = Error;
 
@@ -64,6 +88,10 @@ impl From<Mach> for f64 {
         mach.0
     }
 }
+
+/// Steps of a profile that are tolerated, as a share of the jump, and the cells that smear them.
+const TOLERATED_STAIR: f64 = 0.02;
+const SMEARED: f64 = 3.0;
 
 /// A shock wave at rest in a piece of a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,10 +122,12 @@ impl Shock {
         let mach = Mach::new(mach)?;
         let cut = 4.5;
         let [low, high] = velocity_range(mach, cut);
+        let [upstream, downstream] = mach.tails();
+        let sides = [upstream.max(80.0), downstream.max(30.0)];
         Ok(Self {
             mach,
-            cells: 1100,
-            sides: [80.0, 30.0],
+            cells: (10.0 * (sides[0] + sides[1])).ceil() as usize,
+            sides,
             velocities: vec![((high - low) / 0.55).ceil() as usize],
             cut,
             gas: Gas::default(),
@@ -164,8 +194,50 @@ impl Shock {
     /// How long the upstream side must be for the temperature at its end to be within about a thousandth of the jump. The relaxation frequency
     /// of these models does not grow with speed, and fast molecules run far ahead of the shock. From computed profiles of Mach 1.2 to 5.
     pub fn tail(&self) -> f64 {
-        let mach = self.mach.value();
-        4.0 * mach + 5.0 / (mach - 1.0)
+        self.mach.upstream_tail()
+    }
+
+    /// Whether the profile at an early time is a staircase: the jump of the start travels with each velocity node, until molecules collide.
+    ///
+    /// Between two nodes the density is off by half of what one of them carries, times the share `exp(-t)` of molecules that have not collided. A few cells smear steps that are close together.
+    pub fn ray_warning(&self, time: f64) -> Option<String> {
+        let [low, high] = velocity_range(self.mach, self.cut);
+        let nodes = *self.velocities.first()? as f64;
+        let apart = (high - low) / nodes;
+        let cell = (self.sides[0] + self.sides[1]) / self.cells as f64;
+        let uncollided = (-self.gas.frequency * time).exp();
+        let height = uncollided * self.stair();
+        let smeared = apart * time / (SMEARED * cell);
+        (height > TOLERATED_STAIR && smeared > 1.0).then(|| {
+            let needed = nodes * smeared.min(height / TOLERATED_STAIR);
+            format!(
+                "ray effect: at the time {time:.2} the velocity nodes have carried the initial jump {:.2} l0 apart and {:.0}% of the molecules have not collided: the density has steps of {:.0}% of its jump; use \
+                 {} velocity nodes along x, or a later time",
+                apart * time,
+                100.0 * uncollided,
+                100.0 * height,
+                2.0 * (0.5 * needed).ceil()
+            )
+        })
+    }
+
+    /// Half of the largest step of the density between two nodes that carry the initial jump, as a share of that jump.
+    fn stair(&self) -> f64 {
+        let (before, after) = (self.mach.upstream(), self.mach.downstream());
+        let [low, high] = velocity_range(self.mach, self.cut);
+        let nodes = self.velocities.first().copied().unwrap_or(1);
+        let apart = (high - low) / nodes as f64;
+        let carried = |state: &State, v: f64| {
+            let t = state.temperature;
+            state.density * (-(v - state.velocity[0]).powi(2) / t).exp()
+                / (std::f64::consts::PI * t).sqrt()
+        };
+        let step = |j: usize| {
+            let v = low + (j as f64 + 0.5) * apart;
+            apart * (carried(&before, v) - carried(&after, v)).abs()
+        };
+        let largest = (0..nodes).map(step).fold(0.0, f64::max);
+        0.5 * largest / (after.density - before.density)
     }
 
     /// Warnings: choices that cost accuracy.

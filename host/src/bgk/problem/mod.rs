@@ -12,7 +12,7 @@ mod velocity;
 use serde::{Deserialize, Serialize};
 
 pub use self::boundary::{Boundaries, Boundary, Wall};
-pub use self::model::{Gas, Model};
+pub use self::model::{Gas, Model, mean_free_path};
 pub use self::moments::Moments;
 pub use self::state::State;
 pub use self::units::{Species, Units};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::collision::Scattering;
 use crate::error::{Error, Result};
 
 /// The model of the collision integral.
@@ -40,6 +41,19 @@ impl Default for Gas {
             frequency: 1.0,
         }
     }
+}
+
+/// Mean free path of molecules in l0, at the reference state: `alpha (5-2 omega) (7-2 omega) / (2.5 sqrt(pi) (alpha+1) (alpha+2))` with the exponents of viscosity and scattering.
+///
+/// Hard spheres have 0.903, argon as variable hard spheres (omega = 0.81) 0.684. G. A. Bird, *Molecular Gas Dynamics and the Direct Simulation of Gas Flows* (1994), eqs. 4.65 and 4.66.
+pub fn mean_free_path(molecules: Scattering) -> f64 {
+    let (omega, alpha) = match molecules {
+        Scattering::Vhs { omega } => (omega, 1.0),
+        Scattering::Vss { omega, alpha } => (omega, alpha),
+        other => (1.0 - 0.5 * other.gamma(), 1.0),
+    };
+    let softness = alpha / ((alpha + 1.0) * (alpha + 2.0));
+    softness * (5.0 - 2.0 * omega) * (7.0 - 2.0 * omega) / (2.5 * std::f64::consts::PI.sqrt())
 }
 
 impl Gas {
@@ -83,5 +97,29 @@ impl Gas {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_free_paths_are_those_of_bird() {
+        for (molecules, path) in [
+            (Scattering::HardSphere, 0.902703),
+            (Scattering::Vhs { omega: 0.81 }, 0.683945),
+            (Scattering::Maxwell, 0.564190),
+            (
+                Scattering::Vss {
+                    omega: 0.81,
+                    alpha: 1.4,
+                },
+                0.704061,
+            ),
+        ] {
+            let found = mean_free_path(molecules);
+            assert!((found - path).abs() < 2e-6, "{molecules:?}: {found}");
+        }
     }
 }

@@ -91,6 +91,20 @@ impl Plan {
         ranges.fold(0.0, f64::max)
     }
 
+    /// The range of the fields over the difference of the walls, at most 1.
+    pub(super) fn share_of_walls(&self, x: &[f64]) -> f64 {
+        let wall = |side: usize| self.sides[side].as_ref().and_then(|s| s.wall);
+        let Some((west, east)) = wall(WEST).zip(wall(EAST)) else {
+            return 1.0;
+        };
+        let apart = (west[0] - east[0]).abs().max((west[1] - east[1]).abs());
+        if apart > 0.0 {
+            (self.range(x) / apart).min(1.0)
+        } else {
+            1.0
+        }
+    }
+
     /// Relative roundoff of fields and fluxes by an arithmetic of this unit, where sums of numbers of the size of the drive have the relative roundoff `own`. Populations of
     /// the nonlinear equation are of the size of the equilibrium, however small the drive is.
     pub(super) fn roundoff(&self, unit: f64, own: [f64; 2], y: &[f64], swept: &Swept) -> Roundoff {

@@ -42,10 +42,10 @@ pub(in crate::cli) struct ShockArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) collisions: CollisionArgs,
-    /// Length of the domain in l0 [default: 60, or 24 with --collision boltzmann, or --size in m]
+    /// Length of the domain in l0 [default: 60, or 24 with --collision boltzmann, and more for weak and very strong shocks; or --size in m]
     #[arg(long, value_name = "L", value_parser = positive, conflicts_with = "size")]
     pub(super) length: Option<f64>,
-    /// How much of it is upstream of the initial jump [default: two thirds, or seven twelfths with --collision boltzmann]
+    /// How much of it is upstream of the initial jump [default: two thirds, or seven twelfths with --collision boltzmann; less where the default length of a weak shock is longer]
     #[arg(long, value_name = "L", value_parser = positive)]
     pub(super) upstream: Option<f64>,
     /// Velocity nodes along x, and across, as 32x28x28 [default: 0.55 sqrt(T1) apart]; one number with --collision boltzmann, for a cubic
@@ -78,8 +78,10 @@ fn mach(text: &str) -> std::result::Result<Mach, String> {
 
 /// Defaults of the flags for one kind of collisions.
 struct Usual {
-    length: f64,
-    upstream: f64,
+    /// Lengths upstream and downstream of the jump.
+    sides: [f64; 2],
+    /// Share of the upstream side in a given length.
+    share: f64,
     /// Cells for each l0.
     cells: f64,
     cut: f64,
@@ -96,8 +98,11 @@ impl ShockArgs {
     fn usual(&self) -> Usual {
         match self.collisions.collision {
             Collisions::Model => Usual {
-                length: 60.0,
-                upstream: 40.0,
+                sides: {
+                    let [upstream, downstream] = self.mach.tails();
+                    [upstream.max(40.0), downstream.max(20.0)]
+                },
+                share: 40.0 / 60.0,
                 cells: 10.0,
                 cut: 4.5,
                 omega: OMEGA,
@@ -105,8 +110,8 @@ impl ShockArgs {
             },
             // The cost of the collision integral is in the cells.
             Collisions::Boltzmann => Usual {
-                length: 24.0,
-                upstream: 14.0,
+                sides: [14.0, 10.0].map(|side| self.mach.weak_sides().max(side)),
+                share: 14.0 / 24.0,
                 cells: 5.0,
                 cut: ShockWave::CUT,
                 omega: HARD_SPHERES,
@@ -129,11 +134,10 @@ impl ShockArgs {
             .shared
             .gas
             .resolved(self.shared.si.omega().unwrap_or(usual.omega))?;
-        let length = self
-            .length
-            .or(self.shared.si.length()?)
-            .unwrap_or(usual.length);
-        let upstream = usual.upstream / usual.length * length;
+        let [before, after] = usual.sides;
+        let given = self.length.or(self.shared.si.length()?);
+        let length = given.unwrap_or(before + after);
+        let upstream = given.map_or(before, |length| usual.share * length);
         let upstream = self.upstream.unwrap_or(upstream);
         if upstream >= length {
             return Err(Error::invalid(
@@ -253,9 +257,9 @@ impl ShockArgs {
 
     /// Lengths of the domain upstream and downstream of the initial jump.
     pub(super) fn sides(&self) -> [f64; 2] {
-        let usual = self.usual();
-        let upstream = self.upstream.unwrap_or(usual.upstream);
-        [upstream, self.length.unwrap_or(usual.length) - upstream]
+        let [before, after] = self.usual().sides;
+        let upstream = self.upstream.unwrap_or(before);
+        [upstream, self.length.unwrap_or(before + after) - upstream]
     }
 
     pub(super) fn counts(&self) -> &[usize] {

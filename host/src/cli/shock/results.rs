@@ -3,19 +3,17 @@
 use serde_json::{Map, Value, json};
 
 use super::parameters::ShockArgs;
-use crate::bgk::{ShockPoint, ShockProfile};
+use crate::bgk::{ShockPoint, ShockProfile, mean_free_path};
 use crate::cli::flow::{Counts, Outcome};
 use crate::cli::known::{self, Point};
 use crate::cli::output::{self, Quantity};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::Output;
 use crate::cli::summary::Summary;
-use crate::cli::text::short;
+use crate::cli::text::{fixed, short};
 use crate::cli::verify::Verified;
+use crate::collision::Scattering;
 use crate::error::Result;
-
-/// Mean free path of hard spheres in l0.
-const MEAN_FREE_PATH: f64 = 0.902_703_333_676_410_1;
 
 /// Names of the fluxes that are constant along the wave.
 const FLUXES: [&str; 3] = ["mass", "momentum", "energy"];
@@ -33,15 +31,16 @@ impl Outcome<ShockArgs> {
     /// Adds the errors of results that are the thickness or an extreme in other units.
     pub(super) fn derive(&self, errors: &mut Verified) {
         let thickness = self.found.profile.thickness();
+        let path = self.mean_free_path();
         errors.derive(
             "thickness_mean_free_paths",
             "thickness",
-            MEAN_FREE_PATH.recip(),
+            path.recip(),
         );
         errors.derive(
             "inverse_thickness",
             "thickness",
-            MEAN_FREE_PATH / thickness.powi(2),
+            path / thickness.powi(2),
         );
         if let Some(units) = &self.units {
             let mach = self.flow.mach;
@@ -55,6 +54,11 @@ impl Outcome<ShockArgs> {
             let kelvin = (after - before) * units.temperature_k;
             errors.derive("largest_temperature_k", "largest_temperature", kelvin);
         }
+    }
+
+    /// The mean free path upstream of the gas itself, in l0.
+    fn mean_free_path(&self) -> f64 {
+        mean_free_path(self.flow.shared.gas.scattering())
     }
 
     /// Results and conservation in the record.
@@ -76,8 +80,10 @@ impl Outcome<ShockArgs> {
         let mach = self.flow.mach;
         let mut result = json!({
             "thickness": thickness,
-            "thickness_mean_free_paths": thickness / MEAN_FREE_PATH,
-            "inverse_thickness": MEAN_FREE_PATH / thickness,
+            "mean_free_path": self.mean_free_path(),
+            "thickness_mean_free_paths": thickness / self.mean_free_path(),
+            "inverse_thickness": self.mean_free_path() / thickness,
+            "thickness_hard_sphere_paths": thickness / mean_free_path(Scattering::HardSphere),
             "midpoint": profile.midpoint,
             "least_heat_flux": extremes.least_heat_flux,
             "largest_temperature": extremes.largest_temperature,
@@ -233,6 +239,7 @@ impl Outcome<ShockArgs> {
     /// The summary up to the time that it took.
     pub(super) fn found_in_words(&self) -> Summary {
         let thickness = self.found.profile.thickness();
+        let path = self.mean_free_path();
         let spread = self.found.spread.iter().fold(0.0, |a: f64, b| a.max(*b));
         let [before, after] = self.flow.sides();
         let summary = Summary::new(self.title()).row(
@@ -251,9 +258,10 @@ impl Outcome<ShockArgs> {
             .row(
                 "thickness",
                 format!(
-                    "{thickness:.4} l0 = {:.4} mean free paths; 1/thickness {:.4}",
-                    thickness / MEAN_FREE_PATH,
-                    MEAN_FREE_PATH / thickness
+                    "{thickness:.4} l0 = {:.4} mean free paths of {} l0; 1/thickness {:.4}",
+                    thickness / path,
+                    fixed(path, 4),
+                    path / thickness
                 ),
             )
             .row_if("in SI units", si)

@@ -29,7 +29,7 @@ class ShockResult(Result):
     thickness
         Maximum-slope density thickness in l0.
     inverse_thickness
-        The mean free path upstream over the thickness.
+        The mean free path of hard spheres of the gas's viscosity, upstream, over the thickness.
     status
         ``"converged"``, or how else the run ended.
     residuals
@@ -60,7 +60,7 @@ class ShockResult(Result):
 
     @property
     def inverse_thickness(self) -> float:
-        """The mean free path upstream over the thickness."""
+        """The mean free path of hard spheres of the gas's viscosity, upstream, over the thickness."""
         return float(MEAN_FREE_PATH / self.thickness)
 
     def normalised(self, name: Literal["density", "velocity", "temperature"]) -> Array:

@@ -98,6 +98,12 @@ impl SteadySolver {
             .filter(|&span| span > 0)
             .map(rate)
             .find(|rate| *rate < 1.0);
+        // Fields of thin gas vary less than the walls that drive them, and their roundoff is that of the walls.
+        let last = if settled && self.plan.is_gap() {
+            last * self.plan.share_of_walls(&self.x)
+        } else {
+            last
+        };
         let change = match rate {
             Some(rate) => last / (1.0 - rate),
             // The start was the flow already.
