@@ -83,7 +83,10 @@ impl Flow for CavityArgs {
     fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
         let cavity = self.cavity()?;
         let axis = cavity.axes.first().filter(|_| !cavity.is_at_rest());
-        let flux = axis.and_then(VelocityAxis::wall_flux_warning);
+        let flux = match run {
+            Solver::Model(_) => axis.and_then(VelocityAxis::wall_flux_warning),
+            Solver::Boltzmann(..) => cavity.midpoint_warning(),
+        };
         let scheme = self.shared.time_options.interpolation().scheme();
         let warnings = cavity.cell_warning().into_iter();
         let warnings = warnings.chain(cavity.width_warning(scheme));
@@ -127,16 +130,14 @@ impl Flow for CavityArgs {
             None => cavity.ray_warning(),
         };
         let integral = self.collisions.is_boltzmann();
-        let flows = integral && !cavity.is_at_rest();
-        let flux = cavity.axes.first().filter(|_| flows);
-        let flux = flux.and_then(VelocityAxis::wall_flux_warning);
+        let coarse = cavity.midpoint_warning().filter(|_| integral);
         Ok(SteadyCase {
             problem: self.steady_case()?,
             warnings: cavity
                 .cell_warning()
                 .into_iter()
                 .chain(warning)
-                .chain(flux)
+                .chain(coarse)
                 .collect(),
             wave: None,
         })

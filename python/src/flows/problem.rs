@@ -120,16 +120,23 @@ impl PyProblem {
         })
     }
 
+    /// `integral` says that molecules collide by the collision integral.
     #[staticmethod]
+    #[pyo3(signature = (delta, cells, velocities, given, integral = false))]
     fn cavity(
         delta: f64,
         cells: usize,
         velocities: &Bound<'_, PyAny>,
         given: &Bound<'_, PyDict>,
+        integral: bool,
     ) -> PyResult<Self> {
         let cavity = Cavity::with_axes(delta, cells, axes(velocities)?).map_err(raise)?;
         let cavity: Cavity = with_given(&cavity, given)?;
-        let flux = cavity.axes.first().and_then(Axis::wall_flux_warning);
+        let flux = if integral {
+            cavity.midpoint_warning()
+        } else {
+            cavity.axes.first().and_then(Axis::wall_flux_warning)
+        };
         Ok(Self {
             problem: cavity.problem().map_err(raise)?,
             mach: None,

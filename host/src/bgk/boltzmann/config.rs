@@ -241,6 +241,26 @@ impl FlowConfig {
         velocity_space(&self.operator.grid, self.drift)
     }
 
+    /// The velocities of the nodes of a direction at which their molecules cross space: on a rectangle between walls those that [resolve the jump](Axis::wall_speeds) of f there.
+    ///
+    /// On a line midpoints serve better: the errors of the flux to a wall and of the layer beside it have opposite signs.
+    ///
+    /// # Errors
+    /// A velocity that is not finite.
+    pub fn speeds(&self, direction: usize) -> Result<Vec<f64>> {
+        let velocity = self.velocity_space()?;
+        let axis = &velocity.axes()[direction];
+        let faces = self.boundaries.along(direction);
+        let is_wall = |face: &Boundary| matches!(face, Boundary::Wall(_));
+        Ok(
+            if self.space.dimensions() == 2 && faces.iter().any(is_wall) {
+                axis.wall_speeds()
+            } else {
+                axis.nodes().to_vec()
+            },
+        )
+    }
+
     /// The steady flow of the same molecules between the same walls or, on a line, the same two streams; its start has the moments of this one's.
     ///
     /// # Errors
@@ -297,10 +317,15 @@ impl FlowConfig {
     /// # Errors
     /// A velocity that is not finite.
     pub fn crossing_step(&self) -> Result<f64> {
-        let velocity = self.velocity_space()?;
-        let rates =
-            (0..self.space.dimensions()).map(|d| velocity.axes()[d].fastest() / self.space.step(d));
-        Ok(1.0 / rates.sum::<f64>())
+        let mut rates = 0.0;
+        for direction in 0..self.space.dimensions() {
+            let speeds = self.speeds(direction)?;
+            let fastest = speeds
+                .into_iter()
+                .fold(0.0, |most: f64, c| most.max(c.abs()));
+            rates += fastest / self.space.step(direction);
+        }
+        Ok(1.0 / rates)
     }
 
     /// Checks the parts and that they belong together.

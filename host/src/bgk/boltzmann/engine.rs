@@ -85,7 +85,8 @@ fn pass(config: &FlowConfig, direction: usize) -> Result<Pass> {
     let velocity = config.velocity_space()?;
     let width = space.step(direction);
     let rates = config.stepping == Stepping::Penalised;
-    let shifts = velocity.axes()[direction].nodes().iter().map(|&v| {
+    let speeds = config.speeds(direction)?;
+    let shifts = speeds.into_iter().map(|v| {
         let courant = Courant::new(v, config.dt, width);
         let (whole, fraction, rest) = if rates {
             (0, v.abs() / width, 1.0)

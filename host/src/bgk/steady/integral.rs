@@ -308,7 +308,7 @@ impl Plan {
         let plane = plan.dimensions == 2;
         let factor = if plan.diamond { 2.0 } else { 1.0 };
         let speed = |d: usize| -> [f64; LANES] {
-            std::array::from_fn(|l| factor * plan.nodes[first + l][d].abs())
+            std::array::from_fn(|l| factor * plan.speeds[first + l][d].abs())
         };
         let speeds = [speed(0), if plane { speed(1) } else { [0.0; LANES] }];
         let incoming = |side: usize, face: usize| -> [f64; LANES] {

@@ -3,6 +3,7 @@
 use super::nodes::Nodes;
 use super::problem::{Closure, SteadyProblem};
 use super::sums::{Swept, flux};
+use crate::bgk::Axis;
 use crate::error::Result;
 use crate::maxwellian::lanes::LANES;
 
@@ -109,6 +110,8 @@ pub(super) struct Plan {
     pub(super) internal: f64,
     /// Nodes: v_x, v_y, v_z^2 and weight, group after group.
     pub(super) nodes: Vec<[f64; 4]>,
+    /// Velocities along x and y at which molecules of each node cross space: those of the node but for [walls around a collision integral](Axis::wall_speeds).
+    pub(super) speeds: Vec<[f64; 2]>,
     /// Each node's place among those of the problem.
     pub(super) places: Vec<usize>,
     /// First node of the groups (+,+), (-,+), (+,-), (-,-), and the end; on a line only the first two are filled.
@@ -159,6 +162,7 @@ impl Plan {
             diamond: closure == Closure::Diamond,
             velocity_dimensions: velocities.dimensions,
             internal: velocities.internal(),
+            speeds: speeds(problem, &nodes)?,
             nodes,
             places,
             groups,
@@ -283,12 +287,13 @@ impl Plan {
     /// Adds what the molecules of a node carry through a face of a line.
     pub(super) fn add_fluxes(&self, sums: &mut [f64; flux::LEN], node: usize, f: [f64; 2]) {
         let [vx, vy, vz2, w] = self.nodes[node];
-        let first = vx * w * f[0];
+        let across = self.speeds[node][0];
+        let first = across * w * f[0];
         sums[flux::MASS] += first;
         sums[flux::MOMENTUM] += vx * first;
         sums[flux::SHEAR] += vy * first;
         let square = vx * vx + vy * vy + vz2;
-        sums[flux::ENERGY] += 0.5 * (square * first + vx * w * f[1]);
+        sums[flux::ENERGY] += 0.5 * (square * first + across * w * f[1]);
     }
 
     /// Optical thickness of the longest side of space, for gas at unit density and temperature.
@@ -297,6 +302,27 @@ impl Plan {
         let longest = (0..self.dimensions).map(length).fold(0.0, f64::max);
         self.frequency * longest
     }
+}
+
+/// The velocities at which molecules of the nodes cross space.
+///
+/// Where they differ from those of the nodes, they are odd in them, and collisions conserve the sums over the nodes: a molecule carries the momentum and the energy of its node.
+fn speeds(problem: &SteadyProblem, nodes: &[[f64; 4]]) -> Result<Vec<[f64; 2]>> {
+    let own = || nodes.iter().map(|&[vx, vy, ..]| [vx, vy]).collect();
+    let Some(grid) = problem.integral.as_ref().map(|operator| operator.grid) else {
+        return Ok(own());
+    };
+    if problem.dimensions < 2 {
+        return Ok(own());
+    }
+    let speeds = Axis::uniform(grid.n(), grid.min(), grid.max())?.wall_speeds();
+    let last = grid.n() - 1;
+    let of = |v: f64| {
+        let place = ((v - grid.min()) / grid.spacing() - 0.5).round();
+        // Nodes beside those of the grid are refused later.
+        speeds[(place.max(0.0) as usize).min(last)]
+    };
+    Ok(nodes.iter().map(|&[vx, vy, ..]| [of(vx), of(vy)]).collect())
 }
 
 /// Nodes in groups of one direction, each padded to a multiple of [`LANES`] with nodes of no weight.

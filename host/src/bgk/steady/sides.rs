@@ -108,8 +108,9 @@ impl Plan {
             }
             let normal = if side < 2 { vx } else { vy };
             if (normal >= 0.0) == side.is_multiple_of(2) {
-                prepared.rate[0] += weight * normal.abs() * prepared.a[0][j];
-                prepared.rate[1] += weight * normal.abs() * prepared.b[0][j];
+                let across = self.speeds[j][side / 2].abs();
+                prepared.rate[0] += weight * across * prepared.a[0][j];
+                prepared.rate[1] += weight * across * prepared.b[0][j];
             }
         }
         if emits && prepared.rate[0] <= 0.0 {
@@ -197,13 +198,14 @@ impl Plan {
     pub(super) fn add_leaving(&self, sums: &mut [f64], side: usize, node: usize, f: [f64; 2]) {
         let [vx, vy, vz2, w] = self.nodes[node];
         let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
+        let across = self.speeds[node][side / 2].abs();
         let square = vx * vx + vy * vy + vz2;
         let energy = w * (square * f[0] + f[1]);
         let mut add = |k: usize, value: f64| sums[k] += value;
-        add(leaving::MASS, w * normal.abs() * f[0]);
-        add(leaving::NORMAL, w * normal * normal * f[0]);
-        add(leaving::TANGENTIAL, w * normal.abs() * tangential * f[0]);
-        add(leaving::ENERGY, 0.5 * normal.abs() * energy);
+        add(leaving::MASS, w * across * f[0]);
+        add(leaving::NORMAL, w * across * normal.abs() * f[0]);
+        add(leaving::TANGENTIAL, w * across * tangential * f[0]);
+        add(leaving::ENERGY, 0.5 * across * energy);
         add(leaving::DENSITY, w * f[0]);
         add(leaving::DRIFT, w * tangential * f[0]);
         add(leaving::SQUARE, energy);

@@ -46,7 +46,7 @@ pub(in crate::cli) struct CavityArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) collisions: CollisionArgs,
-    /// Velocity nodes along x, y and z, as 20x20x20 [default: 20x20x20, or 20x20 with --reduced]; one number with --collision boltzmann, for a cubic grid [default: 16]
+    /// Velocity nodes along x, y and z, as 20x20x20 [default: 20x20x20, or 20x20 with --reduced]; one number with --collision boltzmann, for a cubic grid [default: 20]
     #[arg(long, value_name = "NXxNYxNZ")]
     pub(super) velocities: Option<Counts>,
     /// Half-width of the velocity box of --quadrature midpoint, which this implies [default: 4.5, or 4 with --collision boltzmann]
@@ -191,7 +191,7 @@ impl CavityArgs {
     fn complete_velocities(&self) -> Result<Counts> {
         let quadrature = self.quadrature();
         if self.collisions.is_boltzmann() {
-            let nodes = CollisionArgs::nodes(self.velocities.as_ref(), 16)?;
+            let nodes = CollisionArgs::nodes(self.velocities.as_ref(), 20)?;
             return Ok(Counts(vec![nodes; 3]));
         }
         let counts = match (&self.velocities, self.steady) {

@@ -100,7 +100,7 @@ def cavity(
         ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral, which wants a GPU beyond a few hundred cells.
     velocities, quadrature, vmax
         ``"polar"``: directions of a quadrant and speeds (steady only, default there); ``"half-range"``: Gauss nodes along x and y;
-        ``"midpoint"``: of a box of half-width ``vmax`` (4.5). v_z is integrated out. With ``collisions="boltzmann"`` one number (16) along each
+        ``"midpoint"``: of a box of half-width ``vmax`` (4.5). v_z is integrated out. With ``collisions="boltzmann"`` one number (20) along each
         axis of a cube of half-width ``vmax`` (4).
     lid, accommodation
         Speed of the lid and accommodation coefficient of the walls.
@@ -128,9 +128,9 @@ def cavity(
     solver: Iteration | March
     if boltzmann:
         refuse("model", model=model, prandtl=prandtl, omega=omega, quadrature=quadrature, linear=linear or None)
-        n = cubic(velocities) or 16
+        n = cubic(velocities) or 20
         reach = 4.0 if vmax is None else vmax
-        problem = _rarefy.Problem.cavity(delta, cells, [("uniform", n, -reach, reach)] * 2, walls)
+        problem = _rarefy.Problem.cavity(delta, cells, [("uniform", n, -reach, reach)] * 2, walls, True)
         operator = molecules(scattering, method, order, correction, sphere) | where
         if steady:
             # The integral leaves more than roundoff.

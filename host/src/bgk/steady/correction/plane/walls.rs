@@ -88,11 +88,8 @@ pub(super) fn lags(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<Lag> {
             let [mut mass, mut stress, mut energy] = [0.0; 3];
             for &node in &outgoing {
                 let [vx, vy, vz2, w] = plan.nodes[node];
-                let (normal, along) = if side < 2 {
-                    (vx.abs(), vy)
-                } else {
-                    (vy.abs(), vx)
-                };
+                let normal = plan.speeds[node][side / 2].abs();
+                let along = if side < 2 { vy } else { vx };
                 let place = |k: usize| wall.offset + (k * here + face) * count + node;
                 let [f, h] = [place(0), place(1)].map(|place| w * normal * (y[place] - x[place]));
                 mass += f;
