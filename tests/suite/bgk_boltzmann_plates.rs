@@ -164,6 +164,40 @@ fn thick_gas_between_hot_and_cold_plates_converges() {
     assert!((found / expected - 1.0).abs() < 0.05, "{found}, {expected}");
 }
 
+/// Heat conduction between temperatures 1.6 and 0.4 on too few nodes: the error is within the one that the warning names, and nodes without sense are refused.
+#[test]
+fn nodes_too_coarse_for_cold_gas_are_warned_of_by_their_error_or_refused() {
+    let half = 4.0 * 1.6_f64.sqrt();
+    let with = |nodes: usize| {
+        let operator = OperatorConfig {
+            sigma_t: cross_section(Scattering::HardSphere),
+            correction: CorrectionMethod::Balanced,
+            compute: Backend::Cpu.into(),
+            ..OperatorConfig::spectral(VelocityGrid::new(nodes, -half, half).unwrap())
+        };
+        let collisions = GapCollisions::Integral(operator);
+        let mut config = PlatesConfig::new(1.0, Drive::Fourier(1.2), collisions);
+        config.cells = 12;
+        config.solver()
+    };
+    let refused = with(12).unwrap_err().to_string();
+    for part in ["1.33 thermal speeds", "30 or more"] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    let mut solver = with(18).unwrap();
+    let warnings = solver.problem().warnings(solver.config().closure);
+    assert!(
+        warnings.iter().any(|w| w.contains("up to 19%")),
+        "{warnings:?}"
+    );
+    let solution = solver.solve().unwrap();
+    let [left, right, ..] = &solution.exchange;
+    let found = (right[0].heat - left[0].heat) / 1.2;
+    // 44 nodes find 0.35524.
+    let error = (found / 0.355 - 1.0).abs();
+    assert!((0.05..0.19).contains(&error), "{found}");
+}
+
 /// Plates by the collision integral, in few integrals from thin to thick gas.
 #[test]
 fn plates_converge_in_few_integrals() {

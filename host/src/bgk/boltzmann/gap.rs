@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{transport, velocity_space};
 use crate::bgk::steady::plates::{Drive, between, walls};
-use crate::bgk::steady::{Nodes, SteadyConfig, SteadySolver};
-use crate::bgk::{Axis, Gas, VelocitySpace};
+use crate::bgk::steady::{COARSEST, Nodes, SteadyConfig, SteadySolver, collision_error};
+use crate::bgk::{Axis, Gas, VelocitySpace, Wall};
 use crate::collision::{OperatorConfig, VelocityGrid};
 use crate::compute::Backend;
 use crate::error::{Error, Result};
@@ -16,6 +16,8 @@ const DEPTH: usize = 6;
 /// Largest fall of the pressure along a width of the channel, over p0, up to which a force on the local Maxwellian is right to 0.1%, for channels up to a width in l0 (measured with the BGK model, whose
 /// sweeps are exact at any force).
 const WEAK: [(f64, f64); 4] = [(0.03, 0.05), (0.3, 0.1), (30.0, 0.2), (f64::INFINITY, 0.1)];
+/// Distance of the nodes of the integral in thermal speeds of the colder plate's gas beyond which fluxes mean nothing: they are off by a third and more.
+const SENSELESS: f64 = 1.1;
 
 /// Least distance of plates with a force: the flow rate is over its square.
 const THINNEST_CHANNEL: f64 = 1e-9;
@@ -108,6 +110,9 @@ impl PlatesConfig {
             Some(operator) => (operator.compute, VelocityGrid::MAX_N),
         };
         velocity.check_range_within(&walls.map(|wall| wall.state()), most)?;
+        if integral.is_some() {
+            check_distance(&velocity, &walls)?;
+        }
         let mut problem = between(walls, self.delta, self.cells, gas, Nodes::of(&velocity));
         problem.force = self.force;
         problem.integral = integral;
@@ -120,4 +125,26 @@ impl PlatesConfig {
         };
         SteadySolver::new(problem, &config)
     }
+}
+
+/// Refuses nodes so far apart that the collision integral has no sense at the colder plate.
+fn check_distance(velocity: &VelocitySpace, walls: &[Wall; 2]) -> Result<()> {
+    let coldest = walls[0].temperature.min(walls[1].temperature);
+    let Some(spacing) = velocity.x().spacing() else {
+        return Ok(());
+    };
+    let apart = spacing / coldest.sqrt();
+    if apart <= SENSELESS {
+        return Ok(());
+    }
+    let enough = 2.0 * (0.5 * velocity.x().len() as f64 * apart / COARSEST).ceil();
+    Err(Error::invalid(
+        "--velocities",
+        format!(
+            "{} nodes, {apart:.2} thermal speeds of the colder plate's gas apart: fluxes would be off by {:.0}% or so",
+            velocity.x().len(),
+            100.0 * collision_error(apart)
+        ),
+        format!("{enough} or more for 2%, and at most {SENSELESS} thermal speeds between nodes"),
+    ))
 }

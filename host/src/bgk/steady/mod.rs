@@ -71,6 +71,7 @@ pub use self::config::SteadyConfig;
 use self::cpu::CpuSweeps;
 use self::engine::Sweeps;
 use self::forced::ForcedSweeps;
+pub(in crate::bgk) use self::fit::{COARSEST, collision_error};
 use self::gpu::MachineSweeps;
 pub use self::nodes::Nodes;
 use self::plan::Plan;
