@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::checkpoint::{self, Content};
+use super::checkpoint::{self, Stored};
 use super::numbers::{Kind, Numbers};
 use super::{isotropic, npy, relax};
 use crate::distributed;
@@ -26,8 +26,8 @@ pub const ALL: [(&str, fn(&[u8])); 6] = [
 /// A checkpoint as it is, and with a checksum that is right.
 pub fn checkpoint(bytes: &[u8]) {
     let read = |path: &Path| {
-        let _ = checkpoint::command_of(path);
-        let _ = Content::<Value>::read(path, "relax");
+        let _ = checkpoint::parts_of(path);
+        let _ = Stored::<Value>::open(path, "relax");
         let _ = relax::state::Saved::read(path);
         let _ = isotropic::state::Saved::read(path);
     };

@@ -55,9 +55,7 @@ pub(super) trait Repeatable {
     /// The work on a grid, in updates of an unknown.
     fn work(&self, grid: &[usize]) -> f64;
     /// The relative error at which an iteration ends.
-    fn tolerance(&self) -> f64 {
-        0.0
-    }
+    fn tolerance(&self) -> f64;
     /// The quantities on a grid; none where the grid has no result, or a signal came.
     fn repeat(&self, grid: &[usize]) -> crate::error::Result<Option<Vec<Quantity>>>;
     /// A grid by the names of the command's options: the counts of the axes, where those are options.

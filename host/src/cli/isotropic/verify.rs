@@ -84,7 +84,11 @@ impl Repeatable for Repeats<'_> {
         0.05 * cells * cells * steps
     }
 
-    fn repeat(&self, grid: &[usize]) -> Result<Option<(Vec<Quantity>, f64)>> {
+    fn tolerance(&self) -> f64 {
+        ROUNDOFF
+    }
+
+    fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
         let parameters = on(self.parameters, grid, self.course);
         let mut config = parameters.operator()?;
         config.storage = Storage::Pairs;
@@ -96,7 +100,7 @@ impl Repeatable for Repeats<'_> {
         };
         let Some((time, _)) = self.course else {
             let moments = Moments::of(&config, &f);
-            return Ok(Some((of_moments(&moments), ROUNDOFF)));
+            return Ok(Some(of_moments(&moments)));
         };
         let steps = grid[2] as u64;
         let mut run = Relaxation::new(
@@ -119,10 +123,8 @@ impl Repeatable for Repeats<'_> {
             Some(count) => decay_rates(&config, &run.history(0)[0].moments, count)?,
             None => Vec::new(),
         };
-        Ok(Some((
-            quantities(&config, &run.history(0)[0].moments, &f, &rates),
-            ROUNDOFF,
-        )))
+        let first = &run.history(0)[0].moments;
+        Ok(Some(quantities(&config, first, &f, &rates)))
     }
 
     fn named(&self, grid: &[usize]) -> Vec<(&'static str, Value)> {

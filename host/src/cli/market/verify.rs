@@ -69,7 +69,11 @@ impl Repeatable for Repeats<'_> {
         0.5 * cells * cells * self.time / on.dt
     }
 
-    fn repeat(&self, grid: &[usize]) -> Result<Option<(Vec<Quantity>, f64)>> {
+    fn tolerance(&self) -> f64 {
+        ROUNDOFF
+    }
+
+    fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
         let on = on(self.args, grid);
         let mut config = config(&on, self.start.clone())?;
         let backend = &mut config.operator.compute.backend;
@@ -87,7 +91,7 @@ impl Repeatable for Repeats<'_> {
         };
         let rest = market.equilibrium(0)?;
         let rows = rows(&operator, clock, &shown, &rest);
-        Ok(Some((quantities(&rows), ROUNDOFF)))
+        Ok(Some(quantities(&rows)))
     }
 
     fn named(&self, grid: &[usize]) -> Vec<(&'static str, Value)> {

@@ -13,6 +13,8 @@ use crate::error::Result;
 const SPECTRAL: f64 = 4.0;
 /// Evaluations of the integral in a study, about: most are those of the viscosity.
 const EVALUATIONS: f64 = 60.0;
+/// Residual at which the viscosity ends, about.
+const RESIDUAL: f64 = 1e-5;
 /// Directions of a rule that follows from the distribution: those of its usual degree.
 const DEGREE: u8 = 11;
 
@@ -54,14 +56,18 @@ impl Repeatable for Repeats<'_> {
         EVALUATIONS * integral
     }
 
-    fn repeat(&self, grid: &[usize]) -> Result<Option<(Vec<Quantity>, f64)>> {
+    fn tolerance(&self) -> f64 {
+        RESIDUAL
+    }
+
+    fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
         let n = (grid[0] * grid[1]).div_ceil(EXTENT);
         let mut config = self.config.clone();
         if let Backend::Reference | Backend::Emulator = config.compute.backend {
             config.compute.backend = Backend::Cpu;
         }
         let study = Study::in_boxes(&config, n, n as f64 / grid[0] as f64)?;
-        Ok(Some((quantities(&study), study.viscosity.residual)))
+        Ok(Some(quantities(&study)))
     }
 }
 

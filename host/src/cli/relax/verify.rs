@@ -153,7 +153,11 @@ impl Repeatable for Repeats<'_> {
         stages * self.steps_of(grid) as f64 * integral
     }
 
-    fn repeat(&self, grid: &[usize]) -> Result<Option<(Vec<Quantity>, f64)>> {
+    fn tolerance(&self) -> f64 {
+        floor(self.config)
+    }
+
+    fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
         let mut run = self.relaxation(grid)?;
         while !run.is_done() {
             if interrupt::asked() {
@@ -162,7 +166,7 @@ impl Repeatable for Repeats<'_> {
             run.step()?;
         }
         let [first, last] = ends(run.history())?;
-        Ok(Some((quantities(first, last), floor(self.config))))
+        Ok(Some(quantities(first, last)))
     }
 
     fn named(&self, grid: &[usize]) -> Vec<(&'static str, Value)> {

@@ -126,9 +126,10 @@ mod tests {
         let one = BigInt::from(1) << bits;
         // 2 cos of the twelfth, eighth and fifth of the circle: the roots of 3 and 2, and the golden ratio less 1.
         let root = |square: u32| -> BigInt { (BigInt::from(square) << (2 * bits)).sqrt() };
-        for (n, doubled) in [(12, root(3)), (8, root(2)), (5, (root(5) - &one) / 2)] {
+        let golden: BigInt = (root(5) - &one) / 2_u32;
+        for (n, doubled) in [(12, root(3)), (8, root(2)), (5, golden)] {
             let [cos, _] = root_of_unity(n, bits);
-            let off: BigInt = 2 * cos - doubled;
+            let off = BigInt::from(2) * cos - doubled;
             assert!(off.magnitude().bits() <= 3, "{n}: {off}");
         }
         for n in [4, 7, 97, 4 * 65537, 1 << 26] {
