@@ -7,6 +7,7 @@ use rarefy::bgk::Gas;
 use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
 use rarefy::bgk::steady::{SteadyConfig, channel, solve};
+use rarefy::collision::{OperatorConfig, VelocityGrid};
 
 fn near(found: f64, expected: f64, tolerance: f64, what: &str) {
     let error = found / expected - 1.0;
@@ -128,4 +129,15 @@ fn strong_forces_are_exact() {
     }
     // Weak ones have the flow rate of the linearised equation.
     near(channel_flow(1.0, 1e-3), 1.538732, 1e-5, "a weak force");
+}
+
+/// Around the collision integral the force is exact to first order, and a stronger one is refused.
+#[test]
+fn strong_forces_around_the_integral_are_refused() {
+    let grid = VelocityGrid::new(12, -4.0, 4.0).unwrap();
+    let operator = OperatorConfig::spectral(grid);
+    let mut config = PlatesConfig::new(1.0, Drive::Couette(0.0), GapCollisions::Integral(operator));
+    config.force = 0.5 * 0.3;
+    let text = config.solver().unwrap_err().to_string();
+    assert!(text.contains("at most 0.100 p0"), "{text}");
 }

@@ -21,7 +21,7 @@ Examples:
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PoiseuilleArgs {
-    /// Fall X of the pressure along a width of the channel in units of p0 [default: 0.01, or 0.1/delta where that is less]
+    /// Fall X of the pressure along a width of the channel in units of p0 [default: 0.01, or 0.1/delta or 0.07 sqrt(delta) where that is less]
     #[arg(long, value_name = "X", value_parser = driving)]
     gradient: Option<f64>,
     #[command(flatten)]

@@ -51,11 +51,11 @@ impl Flow {
         }
     }
 
-    /// The same with the strength that suits this delta where none was asked for: a flow along a channel is linear to 1e-4 while its stress is at most a tenth of p0.
+    /// The same with the strength that suits this delta where none was asked for: a flow along a channel is linear to 1e-4 while its stress is at most a tenth of p0, and in thin gas while few molecules fly far along it.
     pub(super) fn driven(self, delta: f64, drive: Option<&str>) -> Self {
         match (self.kind, drive) {
             (Kind::Poiseuille, None) => Self {
-                strength: self.strength.min(0.1 / delta),
+                strength: self.strength.min(0.1 / delta).min(0.07 * delta.sqrt()),
                 ..self
             },
             _ => self,
