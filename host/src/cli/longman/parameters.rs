@@ -238,7 +238,7 @@ Results:
   epsilon is the relative error that can be attained. Status:
   OK                 the error estimate is within max(atol, rtol |value|)
   PREMISE_VIOLATED   the areas do not alternate, or do not fall to zero: no value
-  NOT_CONVERGED      value and honest estimate, beyond the tolerance
+  NOT_CONVERGED      value and honest estimate, beyond the tolerance; infinite without a proof
   NOT_FINITE         the integrand is not finite inside the range
   INVALID_ARGUMENT   NaN, a frequency that is not positive, boundaries that do not ascend
   The proof of an OK is `monotone` where derivatives of the amplitude, enclosed in intervals, bound all that lies beyond the areas or between their nodes, and

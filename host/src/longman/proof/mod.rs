@@ -28,7 +28,7 @@
 //! | there is none | the status is NOT_CONVERGED |
 //!
 //! The tail is proven. Head and areas are quadratures with estimates; [`within`] finds peaks that their nodes miss. That g goes to zero is proven where its bound is a power below zero,
-//! and otherwise sampled at ten places up to 96 decades out.
+//! or by its leading terms at infinity ([`limit`]), and sampled at ten places up to 96 decades out where those cancel.
 //!
 //! Expressions with Bessel, Airy or gamma functions, whole integrands, closures and samples have no enclosures: [`sampled`] samples them densely further out.
 
