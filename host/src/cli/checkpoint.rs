@@ -106,12 +106,15 @@ struct Header<H> {
 /// Takes the next numbers of an array.
 pub(super) type Take<'t> = dyn FnMut(&[f64]) -> Result<()> + Send + 't;
 
+/// Makes an array piece by piece.
+pub(super) type Pieces<'a> = dyn FnOnce(&mut Take<'_>) -> Result<()> + 'a;
+
 /// An array of a checkpoint that is about to be written.
 pub(super) enum Array<'a> {
     /// In memory.
     Whole(Vec<f64>),
     /// So many numbers, which come piece by piece.
-    Pieces(usize, Box<dyn FnOnce(&mut Take<'_>) -> Result<()> + 'a>),
+    Pieces(usize, Box<Pieces<'a>>),
 }
 
 impl From<Vec<f64>> for Array<'_> {
