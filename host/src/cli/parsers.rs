@@ -13,8 +13,11 @@ use crate::distributed;
 use crate::longman::expression::{Expression, Program};
 use crate::signed_digit::decimal::{self, Decimal};
 
+/// A parser, which takes any bytes.
+pub type Parser = fn(&[u8]);
+
 /// The parsers by their names.
-pub const ALL: [(&str, fn(&[u8])); 6] = [
+pub const ALL: [(&str, Parser); 6] = [
     ("checkpoint", checkpoint),
     ("decimal", decimal),
     ("expression", expression),
