@@ -912,7 +912,7 @@ mod tests {
         // J_0 falls itself.
         let program = Program::parse("x^0.4").unwrap();
         assert_eq!(limit(&program, &[], 0.5), Limit::Vanishes);
-// Roundoff is no constant.
+        // Roundoff is no constant.
         assert_eq!(found("(0.1+0.2)*(1+1/x)-(0.3+1/x)"), Limit::Unknown);
     }
 }
