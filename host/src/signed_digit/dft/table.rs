@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn roots_of_unity_have_all_their_bits() {
-        let bits = 4000;
+        let bits: usize = 4000;
         let one = BigInt::from(1) << bits;
         // 2 cos of the twelfth, eighth and fifth of the circle: the roots of 3 and 2, and the golden ratio less 1.
         let root = |square: u32| -> BigInt { (BigInt::from(square) << (2 * bits)).sqrt() };
