@@ -87,10 +87,14 @@ pub fn warning(findings: &[Finding]) -> Option<String> {
         first,
         |most, part| if part.1 > most.1 { part } else { most },
     );
+    let remedy = if axis.0 == ITERATION {
+        "most of it is left by the iteration: go on to a smaller residual".to_owned()
+    } else {
+        format!("most of it is that of the {}: use more", axis.0)
+    };
     Some(format!(
-        "the discretisation leaves errors: {}; most of it is that of the {}: use more",
-        named.join(", "),
-        axis.0
+        "the discretisation leaves errors: {}; {remedy}",
+        named.join(", ")
     ))
 }
 

@@ -172,7 +172,11 @@ fn find_in_time<F: Flow>(
     let course = time_loop::drive(&flow, &mut run, start.history, quiet, report)?;
     Ok(Outcome {
         units,
-        left: time_loop::left(&run, course.residual),
+        left: match course.converged {
+            Some(true) => time_loop::left(&run, course.residual),
+            // Its results are those of its time.
+            _ => 0.0,
+        },
         found: flow.found(&mut run)?,
         flow,
         course,
