@@ -63,7 +63,7 @@ fn series_of_others_are_refused() {
     fs::create_dir_all(at.join("run/series")).unwrap();
     let mine = at.join("run/series/fields-00000002.vti");
     fs::write(&mine, "mine").unwrap();
-    let line = format!("{SHOCK} --steps 2 --save-every 1 --out run");
+    let line = format!("{SHOCK} --steps 2 --save-every 1 --quiet --out run");
     refused(
         at,
         &words(&line),

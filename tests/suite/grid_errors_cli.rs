@@ -113,7 +113,7 @@ fn errors_of_relaxations_are_within_three_estimates() {
     ];
     for way in ["--method fast", "--method spectral --sphere 7"] {
         let line = |grid: usize, more: &str| {
-            format!("relax {way} --grid {grid} --until 0.3 --dt 0.1 {more}")
+            format!("relax {way} --grid {grid} --until 0.3 --dt 0.05 {more}")
         };
         let (coarse, fine) = (line(12, "--verify"), line(20, "--no-verify"));
         let (_, wrong) = exceeded(path, [&coarse, &fine], &moments);

@@ -10,7 +10,11 @@ use crate::command::{done, doubles, folder, npy, object, rarefy, refused, text};
 /// The warnings of a command that ends well, which are those on standard error.
 #[track_caller]
 fn warnings(folder: &Path, arguments: &str) -> Vec<String> {
-    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let mut arguments: Vec<&str> = arguments.split(' ').collect();
+    // Warnings of the errors of a discretisation have tests of their own.
+    if ["relax", "isotropic", "market"].contains(&arguments[0]) {
+        arguments.push("--no-verify");
+    }
     let output = done(
         folder,
         &[&arguments[..], &["--json", "--quiet", "--backend", "cpu"]].concat(),

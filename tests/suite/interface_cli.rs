@@ -514,16 +514,13 @@ fn threads_that_the_system_refuses_end_no_run() {
     // A user of its own has as many threads as it starts; only root becomes one.
     let few = |line: &str| {
         let binary = rarefy(at, &[]).get_program().to_owned();
-        let limited = "ulimit -u 2; exec \"$@\"";
         std::process::Command::new("setpriv")
             .args([
                 "--reuid=54321",
                 "--regid=54321",
                 "--clear-groups",
-                "sh",
-                "-c",
-                limited,
-                "sh",
+                "prlimit",
+                "--nproc=2",
             ])
             .arg(binary)
             .args(words(line))

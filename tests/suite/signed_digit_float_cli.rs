@@ -162,7 +162,7 @@ fn results_are_printed_in_their_shortest_form() {
         ("sum empty.txt", "0\n"),
         ("sum lines.txt", "7.25\n"),
         ("sum lines.txt --backend reference", "7.25\n"),
-        ("dot lines.txt other.txt", "28.5\n"),
+        ("dot other.txt other.txt", "22\n"),
         ("sum other.txt --squares", "22\n"),
         ("sum square.npy --axis 1", "1e16\n-1e16\n"),
         (
@@ -206,8 +206,8 @@ fn json_has_value_bits_and_exact_value() {
     );
     let run = object(folder.path(), "sum lines.txt --round f32");
     assert_eq!(
-        (run["value"].as_str(), run["bits"].as_str()),
-        (Some("7.25"), Some("40e80000"))
+        (run["value"].as_f64(), run["bits"].as_str()),
+        (Some(7.25), Some("40e80000"))
     );
     assert_eq!(
         (run["exact"].as_str(), run["count"].as_u64()),
@@ -367,7 +367,7 @@ fn bad_input_is_refused_in_one_line() {
         ("dot square.npy fortran.npy", "another order"),
         ("dot lines.txt x.npy", "two arrays or two texts"),
         ("dot wrong.txt other.txt", "wrong.txt: line 3:"),
-        ("dot other.txt empty.txt", "4 and 0 elements"),
+        ("dot other.txt empty.txt", "blank in the second text only"),
         ("dot x.npy u64.npy", "no float64 holds exactly"),
         (
             "sum lines.txt --mean",

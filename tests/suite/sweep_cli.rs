@@ -500,22 +500,21 @@ fn fields_of_one_run_make_a_collection() {
         names.filter(|name| name.contains("series")).count()
     };
     assert_eq!(series(&record(&at.join("run"))), 6);
-    // A file that no record names.
-    fs::copy(
-        at.join("run/series/fields-00000004.vti"),
-        at.join("run/series/fields-00000001.vti"),
-    )
-    .unwrap();
-    done(
+    // A file that no record names is neither removed nor taken for one of the run.
+    let other = at.join("run/series/fields-00000001.vti");
+    fs::copy(at.join("run/series/fields-00000004.vti"), &other).unwrap();
+    let line = format!("{case} --steps 4 --save-every 2 --out run --overwrite");
+    refused(
         at,
-        &words(&format!(
-            "{case} --steps 4 --save-every 2 --out run --overwrite"
-        )),
+        &words(&line),
+        "no run recorded in its folder wrote this file",
     );
+    fs::remove_file(&other).unwrap();
+    done(at, &words(&line));
     let collection = fs::read_to_string(at.join("run/fields.pvd")).unwrap();
     assert_eq!(collection.matches("<DataSet").count(), 3, "{collection}");
     let files = fs::read_dir(at.join("run/series")).unwrap().count();
-    assert_eq!(files, 4, "the other file is left alone");
+    assert_eq!(files, 3);
 }
 
 /// A sweep goes on with the cases of its own parameters alone.

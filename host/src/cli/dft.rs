@@ -22,7 +22,7 @@ use super::values::count;
 use crate::compute::Precision;
 use crate::error::Result;
 use crate::signed_digit::decimal::Decimal;
-use crate::signed_digit::dft::{Signal, Spectrum, Transform, products};
+use crate::signed_digit::dft::{MAX_DIGITS, Signal, Spectrum, Transform, products};
 
 const EXAMPLES: &str = "\
 Input is an .npy array of n numbers, of n complex numbers or of shape (n, 2), or text with one number a line, or two: real and imaginary
@@ -67,7 +67,8 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     report.reads(&args.file);
     report.open()?;
     let backend = common.compute().resolve()?;
-    if let Some(seconds) = long(&x, digits).filter(|_| !common.quiet) {
+    let is_possible = digits <= MAX_DIGITS && !common.quiet;
+    if let Some(seconds) = long(&x, digits).filter(|_| is_possible) {
         let time = indicatif::HumanDuration(seconds);
         streams::say(&format!(
             "rarefy: dft: {} points with {digits} digits take about {time:#} on this CPU",

@@ -349,7 +349,8 @@ fn leaves(value: &Value, place: &mut String, found: &mut Vec<String>) {
     let length = place.len();
     let mut below = |key: &str, value: &Value| {
         place.push('/');
-        place.push_str(key);
+        // As in a JSON pointer.
+        place.push_str(&key.replace('~', "~0").replace('/', "~1"));
         leaves(value, place, found);
         place.truncate(length);
     };

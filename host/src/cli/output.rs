@@ -205,10 +205,12 @@ impl Transaction {
                 None => written.insert(name, entry),
             };
         }
+        // Files that only the journal lists.
+        let unlisted = !(written.is_empty() && early.is_empty());
         match Resident::of(path) {
             Some(there) if ours(&there) => written.extend(there.manifest),
             Some(mut there) if overwrite => {
-                there.manifest.append(&mut written);
+                there.add(std::mem::take(&mut written));
                 (there.files().iter()).try_for_each(|file| self.check_input(file))?;
                 self.stale = Some(there);
                 let place = path.join(NEW);
@@ -218,7 +220,7 @@ impl Transaction {
                     return Err(Error::file(&place, why));
                 }
                 if let Some(left) = &mut left {
-                    left.manifest.append(&mut early);
+                    left.add(std::mem::take(&mut early));
                 }
                 self.early = Some((place, left));
             }
@@ -235,7 +237,7 @@ impl Transaction {
                 let _ = fs::remove_file(path);
             }
         }
-        self.unlisted = !written.is_empty();
+        self.unlisted = unlisted;
         if let Some(lock) = &mut self.lock {
             lock.set_stays(false);
         }

@@ -25,6 +25,8 @@ pub(super) struct Resident {
     checkpoint: Option<Option<String>>,
     /// Its other files, as its record and its checkpoints list them.
     pub(super) manifest: Manifest,
+    /// The same as each of them lists it: a file may have been written again after one of them.
+    versions: Vec<Manifest>,
     /// The cases of a sweep.
     cases: Vec<Self>,
     /// Whether it is a sweep that has cases to run.
@@ -45,6 +47,7 @@ impl Resident {
             record: None,
             checkpoint: None,
             manifest: Manifest::new(),
+            versions: Vec::new(),
             cases: Vec::new(),
             unfinished_sweep: false,
         };
@@ -52,7 +55,7 @@ impl Resident {
             let object = record_in(folder);
             there.record = Some(object["command"].as_str().map(str::to_owned));
             let manifest = Manifest::deserialize(&object["manifest"]);
-            there.manifest = manifest.unwrap_or_default();
+            there.add(manifest.unwrap_or_default());
             let names = swept::folders_of(&object);
             there.unfinished_sweep = !names.is_empty() && object["status"] == "unfinished";
             let cases = names.iter().map(|name| folder.join(name));
@@ -69,11 +72,17 @@ impl Resident {
                     Some(Brief { command, written }) => (Some(command), written),
                     None => (None, Manifest::new()),
                 };
-                there.manifest.extend(written);
+                there.add(written);
                 there.checkpoint.get_or_insert(command);
             }
         }
         (there.record.is_some() || there.checkpoint.is_some()).then_some(there)
+    }
+
+    /// Adds a list of its files.
+    pub(super) fn add(&mut self, written: Manifest) {
+        self.manifest.extend(written.clone());
+        self.versions.push(written);
     }
 
     /// Where the checkpoints are.
@@ -102,7 +111,10 @@ impl Resident {
 
     /// Removes what it has written and nobody changed since, but for some paths; its folders, where nothing else is in them.
     pub(super) fn remove(&self, but: &[PathBuf]) {
-        let mut files = unchanged(&self.folder, self.command(), &self.manifest);
+        let versions = self.versions.iter();
+        let mut files: Vec<PathBuf> = versions
+            .flat_map(|written| unchanged(&self.folder, self.command(), written))
+            .collect();
         let saved = self.checkpoints();
         files.extend(saved.into_iter().filter(|path| Brief::of(path).is_some()));
         files.extend(checkpoint_parts::files(&self.folder));

@@ -123,16 +123,6 @@ pub(super) struct ResultArgs {
     output: Option<PathBuf>,
 }
 
-impl ResultArgs {
-    /// In full.
-    fn resolved(&self, common: &Common) -> Self {
-        Self {
-            round: self.round.or(Some(common.precision)),
-            ..self.clone()
-        }
-    }
-}
-
 /// Runs `rarefy sum`.
 pub(super) fn run_sum(args: &SumArgs) -> std::result::Result<(), Failure> {
     let quantity = match args {
@@ -148,7 +138,6 @@ pub(super) fn run_sum(args: &SumArgs) -> std::result::Result<(), Failure> {
     let file = args.file.as_ref().or(args.input.as_ref());
     let full = SumArgs {
         file: file.cloned(),
-        result: args.result.resolved(&args.common),
         ..args.clone()
     };
     let files = Vec::from_iter(file);
@@ -167,7 +156,6 @@ pub(super) fn run_dot(args: &DotArgs) -> std::result::Result<(), Failure> {
     let full = DotArgs {
         x: Some(files[0].clone()),
         y: Some(files[1].clone()),
-        result: args.result.resolved(&args.common),
         ..args.clone()
     };
     run(

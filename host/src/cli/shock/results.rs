@@ -32,16 +32,8 @@ impl Outcome<ShockArgs> {
     pub(super) fn derive(&self, errors: &mut Verified) {
         let thickness = self.found.profile.thickness();
         let path = self.mean_free_path();
-        errors.derive(
-            "thickness_mean_free_paths",
-            "thickness",
-            path.recip(),
-        );
-        errors.derive(
-            "inverse_thickness",
-            "thickness",
-            path / thickness.powi(2),
-        );
+        errors.derive("thickness_mean_free_paths", "thickness", path.recip());
+        errors.derive("inverse_thickness", "thickness", path / thickness.powi(2));
         if let Some(units) = &self.units {
             let mach = self.flow.mach;
             let [before, after] = [mach.upstream(), mach.downstream()].map(|s| s.temperature);

@@ -16,7 +16,7 @@ use crate::longman::oscillator::Oscillator;
 /// Part of the tolerance that the remainder may have.
 const SHARE: f64 = 0.1;
 
-/// Part of the tolerance that is asked of what may hide, where it costs little.
+/// Part of the tolerance that one proof for many asks of what may hide beyond the areas, and within them.
 const GOAL: f64 = 1e-3;
 
 /// Items that a task of its own takes.
@@ -73,7 +73,12 @@ fn part(program: &Program, rule: Rule<'_>, items: &mut [Item]) -> Vec<(usize, f6
     if items.len() <= MOST
         && let Some(unseen) = unseen(program, rule, items)
     {
-        return items.iter().map(|item| (item.index, unseen)).collect();
+        let bound = |item: &Item| match unseen {
+            // The same bound whichever items share the proof.
+            Unseen::Goal => 2.0 * GOAL * item.tolerance,
+            Unseen::Own(bound) => bound,
+        };
+        return items.iter().map(|item| (item.index, bound(item))).collect();
     }
     if items.len() == 1 {
         return Vec::new();
@@ -111,8 +116,16 @@ fn part(program: &Program, rule: Rule<'_>, items: &mut [Item]) -> Vec<(usize, f6
     all
 }
 
-/// A bound on what may hide in each of the items, if one proof serves all.
-fn unseen(program: &Program, rule: Rule<'_>, items: &[Item]) -> Option<f64> {
+/// What may hide in an item.
+enum Unseen {
+    /// At most twice the goal.
+    Goal,
+    /// At most this, in the only item of a part.
+    Own(f64),
+}
+
+/// A bound on what may hide in each of the items, if one proof serves all. Many items have the goal, for a part that is larger or smaller must not change an estimate.
+fn unseen(program: &Program, rule: Rule<'_>, items: &[Item]) -> Option<Unseen> {
     let ends = |x: &dyn Fn(&Item) -> f64| {
         let low = items.iter().map(x).fold(f64::INFINITY, f64::min);
         let high = items.iter().map(x).fold(f64::NEG_INFINITY, f64::max);
@@ -133,16 +146,23 @@ fn unseen(program: &Program, rule: Rule<'_>, items: &[Item]) -> Option<f64> {
     let last = rule.zeros.last()?;
     let from = last / omega.hi;
     let wave = Wave::new(rule.oscillator, omega.lo);
-    let target = SHARE * tolerance.lo;
-    let near = |reach: Option<Reach>| reach.is_some_and(|reach| reach.from <= from);
-    let reach = wave.reach(&mut g, (from, target), false);
-    // Slower than all powers: each has its own limit.
-    if !near(reach)
-        && !(items.iter().all(|item| vanishes(program, rule, item))
-            && near(wave.reach(&mut g, (from, target), true)))
-    {
-        return None;
-    }
+    let near = |reach: Option<Reach>| {
+        let reach = reach.filter(|reach| reach.from <= from);
+        reach.map(|reach| reach.remainder)
+    };
+    let beyond = |g: &mut Function<'_>, target: f64| {
+        near(wave.reach(g, (from, target), false)).or_else(|| {
+            // Slower than all powers: each has its own limit.
+            let vanish = items.iter().all(|item| vanishes(program, rule, item));
+            near(vanish.then(|| wave.reach(g, (from, target), true))?)
+        })
+    };
+    let goal = GOAL * tolerance.lo;
+    let is_alone = items.len() == 1;
+    let beyond = match beyond(&mut g, goal) {
+        None if is_alone => beyond(&mut g, SHARE * tolerance.lo)?,
+        found => found?,
+    };
     let places = Places {
         lower: 0.0,
         zeros: rule.zeros,
@@ -152,7 +172,11 @@ fn unseen(program: &Program, rule: Rule<'_>, items: &[Item]) -> Option<f64> {
         roundoff: f64::EPSILON,
         rise: Places::rise(rule.oscillator),
     };
-    Look::new(&mut g, places, (tolerance.lo, GOAL * tolerance.lo)).unseen(rule.panels)
+    let within = Look::new(&mut g, places, (tolerance.lo, goal)).unseen(rule.panels)?;
+    match beyond + within {
+        hidden if hidden <= 2.0 * goal => Some(Unseen::Goal),
+        hidden => is_alone.then_some(Unseen::Own(hidden)),
+    }
 }
 
 fn vanishes(program: &Program, rule: Rule<'_>, item: &Item) -> bool {
