@@ -37,7 +37,7 @@ impl fmt::Display for Finding {
                 write!(f, "{digit}e{place}")?;
             }
         }
-        // What the iteration leaves is mostly nothing beside the rest.
+        // The iteration mostly leaves nothing beside the rest.
         let shown = |part: &&(&str, f64)| part.0 != ITERATION || part.1 > 0.01 * error;
         let parts: Vec<String> = (self.error.parts.iter().filter(shown))
             .map(|&(name, error)| match leading(error) {

@@ -43,7 +43,7 @@ fn lines_of(file: File) -> Option<[Vec<u8>; 2]> {
     Some(lines)
 }
 
-/// What a checkpoint says of itself.
+/// The part of a header that names a checkpoint.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Brief {
     /// The command whose run it is of.

@@ -228,7 +228,7 @@ pub(super) struct Lock {
     stays: bool,
 }
 
-/// What a killed run has left.
+/// Files that a killed run has left.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// Files that are whole, by their names below the folder.

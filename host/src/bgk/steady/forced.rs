@@ -34,7 +34,7 @@ pub(super) struct ForcedSweeps {
     plan: Plan,
     /// v_x and its weight.
     nodes: Vec<[f64; 2]>,
-    /// What the walls emit per unit of their density, at each node.
+    /// Molecules that the walls emit per unit of their density, at each node.
     emitted: [Vec<Moments>; 2],
     /// Mass that the walls emit on the problem's nodes, over that on these.
     rates: [f64; 2],

@@ -21,7 +21,7 @@ const CELLS: f64 = 1.5;
 const ROUNDOFF: f64 = 1e-13;
 /// Most steps of a repeat.
 const MOST_STEPS: usize = 1 << 32;
-/// Steps between two looks for a signal.
+/// Steps between two checks for a signal.
 const PART: u64 = 64;
 
 /// The time of a run and its steps to there; none without steps.

@@ -120,7 +120,7 @@ pub(super) struct Outcome<'a> {
 }
 
 impl Row {
-    /// What depends on the grid, by the keys of the record; the clock itself does not. Shares compare with all agents.
+    /// Results that depend on the grid, by the keys of the record; the clock itself does not. Shares compare with all agents.
     pub(super) fn quantities(&self) -> Vec<Quantity> {
         vec![
             match self.day {

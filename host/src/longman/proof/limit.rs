@@ -317,7 +317,7 @@ impl Growth {
         }
     }
 
-    /// What bounds it: rate and order; none of zero.
+    /// Rate and order of its bound; none of zero.
     fn bound(&self) -> Option<Option<(&Series, Order)>> {
         match self {
             Known(rate, sum) => Some(sum.order().map(|order| (rate, order))),

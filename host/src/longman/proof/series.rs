@@ -224,7 +224,7 @@ mod tests {
         let found = root.plus(&Series::number(-1.0)).lead().unwrap();
         assert_eq!(found.factor, 1.5);
         assert_eq!(found.order, Order([-1.0, 0.0, 0.0]));
-        // What cancels to roundoff is not known.
+        // Terms that cancel to roundoff are unknown.
         let sum = Series::number(0.1).plus(&Series::number(0.2));
         let found = sum.plus(&Series::number(-0.3));
         assert_eq!((found.lead(), found.rest), (None, Some(Order::ONE)));

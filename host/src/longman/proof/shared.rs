@@ -116,7 +116,7 @@ fn part(program: &Program, rule: Rule<'_>, items: &mut [Item]) -> Vec<(usize, f6
     all
 }
 
-/// What may hide in an item.
+/// A bound on hidden features of an item.
 enum Unseen {
     /// At most twice the goal.
     Goal,

@@ -9,7 +9,7 @@
 //! | the coefficient x^m g^(m)/m! of the highest order is at most [`POWER`] times g | a peak of width w has (x/w)^m/(m/2)! times its height there: one narrower than x/20 is below 1e-12 of g |
 //!
 //! Ranges begin with all areas and are halved. An area that does not pass is divided into pieces that pass with the nodes of a panel of their own, and so steps,
-//! kinks and narrow peaks are found. The head is divided down to where the rest, to the lower limit, is a power or below the tolerance as a whole. What passes by
+//! kinks and narrow peaks are found. The head is divided down to where the rest, to the lower limit, is a power or below the tolerance as a whole. A piece that passes by
 //! its height may be missing in the value, and is part of the error.
 
 use super::function::Function;
