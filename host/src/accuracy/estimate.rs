@@ -1,6 +1,6 @@
 //! Errors from repeats on other grids.
 
-use super::{Axis, Estimate, Finding, Quantity};
+use super::{Axis, Estimate, Finding, Quantity, Repeat};
 
 /// Safety factor F of an estimate.
 const SAFETY: f64 = 1.25;
@@ -42,7 +42,7 @@ pub fn verify<E>(
     grid: &[usize],
     base: Vec<Quantity>,
     floor: f64,
-    repeat: &mut dyn FnMut(&[usize]) -> Result<Option<Vec<Quantity>>, E>,
+    repeat: &mut Repeat<'_, E>,
 ) -> Result<Vec<Finding>, E> {
     let mut parts: Vec<Vec<(&'static str, f64)>> = vec![Vec::new(); base.len()];
     let mut coarser: Option<(usize, Vec<Quantity>)> = None;
@@ -82,8 +82,8 @@ pub fn verify<E>(
             parts.push((axis.name, ladder.error(reference, quantity, floor)));
         }
         if k == 0 {
-            let repeats = ladder.repeats.into_iter();
-            coarser = repeats.filter(|(count, _)| *count < grid[0]).next();
+            let mut repeats = ladder.repeats.into_iter();
+            coarser = repeats.find(|(count, _)| *count < grid[0]);
         }
     }
     Ok(base

@@ -50,6 +50,9 @@ pub use estimate::{repeats, verify};
 pub use reach::{Reached, reach};
 pub use text::warning;
 
+/// A run on a grid: its quantities, or none where the grid has no result.
+pub type Repeat<'a, E> = dyn FnMut(&[usize]) -> Result<Option<Vec<Quantity>>, E> + 'a;
+
 /// A number that a run finds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {

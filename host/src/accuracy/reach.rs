@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Axis, Finding, Quantity, share, verify};
+use super::{Axis, Finding, Quantity, Repeat, share, verify};
 
 /// The largest factor by which an axis is refined at once.
 const MOST_FACTOR: f64 = 2.0;
@@ -37,7 +37,7 @@ pub fn reach<E>(
     accuracy: f64,
     floor: f64,
     refusal: &dyn Fn(&[usize]) -> Option<String>,
-    solve: &mut dyn FnMut(&[usize]) -> Result<Option<Vec<Quantity>>, E>,
+    solve: &mut Repeat<'_, E>,
 ) -> Result<Reached, E> {
     let mut known: HashMap<Vec<usize>, Option<Vec<Quantity>>> = HashMap::new();
     let mut solve = |grid: &[usize]| {

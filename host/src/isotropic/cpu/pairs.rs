@@ -257,8 +257,8 @@ impl<const N: usize> Flows<N> {
     #[inline(always)]
     fn enter<const DETAILED: bool>(&self, sums: &mut Sums, at: usize) {
         let flux = &mut sums.flux[at..][..N];
-        for lane in 0..N {
-            flux[lane] -= self.net[lane];
+        for (flux, net) in flux.iter_mut().zip(self.net) {
+            *flux -= net;
         }
         if DETAILED {
             let (gain, frequency) = (&mut sums.gain[at..][..N], &mut sums.frequency[at..][..N]);

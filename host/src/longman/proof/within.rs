@@ -313,10 +313,10 @@ impl<'a, 'p> Look<'a, 'p> {
         } else {
             1.0
         };
-        let mut shifts = [0.0, shift]
+        let shifts = [0.0, shift]
             .into_iter()
             .take(if shift > 0.0 { 2 } else { 1 });
-        while let Some(shift) = shifts.next() {
+        for shift in shifts {
             if low + shift > 0.0 {
                 let height = self.height((low, high), distance, shift)?;
                 let height = if height > 0.0 { height * wave } else { height };
@@ -382,8 +382,7 @@ impl<'a, 'p> Look<'a, 'p> {
             };
             let wave = self.places.wave(edge / SPARSE, edge);
             sum += self.g.below(&span).values(&span).magnitude() * wave * edge;
-            // False for NaN.
-            if !(sum <= most) {
+            if sum.is_nan() || sum > most {
                 return Some(false);
             }
             edge /= SPARSE;

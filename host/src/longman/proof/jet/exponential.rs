@@ -39,8 +39,7 @@ impl Jet {
         let size: f64 = (0..=span.order)
             .map(|k| small.mid[k].abs() + small.rad[k])
             .sum();
-        // False for NaN.
-        if !(size <= 1.0) {
+        if size.is_nan() || size > 1.0 {
             return None;
         }
         let mut phi = Self::constant(Interval::ZERO);
