@@ -95,6 +95,10 @@ pub struct Region<T> {
     pub(crate) len: usize,
     /// First of `len` records of the emulator; null on a GPU, where the field does not exist.
     #[cfg(not(target_arch = "nvptx64"))]
+    #[cfg_attr(
+        not(feature = "emulator"),
+        allow(dead_code, reason = "only the emulator has records")
+    )]
     pub(crate) book: *mut core::ffi::c_void,
 }
 

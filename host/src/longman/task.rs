@@ -483,6 +483,7 @@ impl Task {
     }
 
     /// The boundaries of a whole integrand that are points.
+    #[cfg(feature = "cli")]
     pub(crate) fn boundaries(&self) -> Option<&[f64]> {
         match &self.form {
             Form::Whole {

@@ -40,8 +40,9 @@ pub(crate) use sum::TextSum;
 pub(crate) use sum::room_of;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
 pub use text::MAX_EXPONENT;
+pub(crate) use text::numbers;
 #[cfg(feature = "cli")]
-pub(crate) use text::{numbers, parse_line, same_lines};
+pub(crate) use text::{parse_line, same_lines};
 
 use super::limb::{DIGITS, RADIX};
 use crate::error::{Error, Result};

@@ -67,12 +67,14 @@ impl Mach {
     }
 
     /// Whole length in l0 on either side of the jump that holds a weak wave by the collision integral, by Mott-Smith's thickness.
+    #[cfg(feature = "cli")]
     pub(crate) fn weak_sides(self) -> f64 {
         (SYMMETRIC_TAIL / (self.0 - 1.0)).ceil()
     }
 }
 
 /// Room on either side of a weak shock by the collision integral in l0, times the Mach number less 1.
+#[cfg(feature = "cli")]
 const SYMMETRIC_TAIL: f64 = 3.7;
 
 impl TryFrom<f64> for Mach {

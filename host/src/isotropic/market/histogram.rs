@@ -183,6 +183,7 @@ impl Histogram {
     }
 
     /// The share of the mean by which a grid moves it: agents of a cell have the wealth of its centre.
+    #[cfg(feature = "cli")]
     pub(crate) fn shift_of_mean(&self, grid: &EnergyGrid) -> Result<f64> {
         Ok(self.on(grid)?.shift)
     }
