@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::command::{done, folder, interrupted, listing, rarefy, refused, text};
+use crate::support::in_repository;
 
 const SHOCK: &str = "shock --mach 2 --cells 30 --length 15 --velocities 12 --reduced --backend cpu";
 
@@ -377,7 +378,7 @@ fn a_write_that_fails_costs_one_file() {
 /// Files of version 1 of both formats, as rarefy 0.1.0 wrote them.
 #[test]
 fn files_of_version_1_are_read() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/files/1");
+    let data = in_repository("tests/data").join("files/1");
     let folder = folder();
     let at = folder.path();
     for (name, command) in [

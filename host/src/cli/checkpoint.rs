@@ -12,14 +12,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::Manifest;
+pub(super) use super::names::{CHECKPOINT as FILE, PREVIOUS};
 use super::output::Sink;
 use super::text::{quoted, reason};
 use crate::error::{Error, Result};
-
-/// Name of the checkpoint in the run's folder.
-pub(super) const FILE: &str = "checkpoint.rarefy";
-/// Name of the one before it.
-pub(super) const PREVIOUS: &str = "checkpoint.previous.rarefy";
 
 const MAGIC: &[u8] = b"rarefy-checkpoint 1\n";
 /// A checkpoint that lists the files of several ranks, which hold its populations.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::resident::has_series;
+use super::journal::has_series;
 use super::{ranks, streams};
 use crate::gpu::quit;
 

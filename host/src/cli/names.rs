@@ -2,11 +2,16 @@
 
 use std::path::Path;
 
-use super::checkpoint;
 use super::report_page::PAGE;
 
 /// Name of the record in a run's folder.
 pub(super) const RECORD: &str = "run.json";
+
+/// Name of the checkpoint in the run's folder.
+pub(super) const CHECKPOINT: &str = "checkpoint.rarefy";
+
+/// Name of the one before it.
+pub(super) const PREVIOUS: &str = "checkpoint.previous.rarefy";
 
 /// Folder of the files that a run writes on its way, below its own.
 pub(super) const SERIES: &str = "series";
@@ -48,8 +53,8 @@ const CAVITY: [&str; 32] = [
     "temperature.png",
     "sweep.csv",
     "sweep.png",
-    checkpoint::FILE,
-    checkpoint::PREVIOUS,
+    CHECKPOINT,
+    PREVIOUS,
     RECORD,
 ];
 
@@ -149,8 +154,8 @@ fn listed(command: &str) -> &'static [&'static str] {
             "distribution.png",
             "moments.png",
             "rates.png",
-            checkpoint::FILE,
-            checkpoint::PREVIOUS,
+            CHECKPOINT,
+            PREVIOUS,
             RECORD,
         ],
         "longman" => &[
@@ -199,8 +204,8 @@ fn listed(command: &str) -> &'static [&'static str] {
             "cross_section_y.png",
             "moments.png",
             "entropy.png",
-            checkpoint::FILE,
-            checkpoint::PREVIOUS,
+            CHECKPOINT,
+            PREVIOUS,
             RECORD,
         ],
         "shock" => &[
@@ -210,8 +215,8 @@ fn listed(command: &str) -> &'static [&'static str] {
             "profile.png",
             "sweep.csv",
             "sweep.png",
-            checkpoint::FILE,
-            checkpoint::PREVIOUS,
+            CHECKPOINT,
+            PREVIOUS,
             RECORD,
         ],
         "sum" => &["sums.npy", RECORD],

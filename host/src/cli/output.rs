@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use super::checkpoint;
 use super::interrupt;
+use super::lock::Lock;
 use super::manifest::{self, Manifest};
 use super::names::{self, NEW, RECORD, SERIES, folder_of};
-use super::resident::{Lock, Resident, is_folder};
+use super::resident::{Resident, is_folder};
 use super::text::reason;
 pub(super) use super::whole::{Sink, write_with};
 use super::whole::{Temporary, place_for, synchronise, written};

@@ -106,8 +106,14 @@ mod tests {
     /// Mutations of each file's bytes together.
     const CASES: usize = 3000;
 
+    /// A folder of the repository, or of a bundle of its tests.
+    fn in_repository(folder: &str) -> PathBuf {
+        let root = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+        Path::new(&root).join(folder)
+    }
+
     fn corpus() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
+        in_repository("tests/corpus")
     }
 
     fn names(folder: &Path) -> Vec<PathBuf> {

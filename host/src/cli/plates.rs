@@ -3,6 +3,7 @@
 mod flow;
 mod parameters;
 mod results;
+mod solver;
 mod verify;
 
 use std::time::Instant;
@@ -13,12 +14,12 @@ use serde_json::Value;
 use super::failure::Failure;
 use super::report::{self, Report};
 use super::steady;
-use crate::bgk::steady::plates::{Resolution, plates};
-use crate::bgk::steady::{SteadyProblem, SteadySolver, check as check_steady};
+use crate::bgk::steady::check as check_steady;
 use crate::error::{Error, Result};
 pub(super) use flow::{Flow, Kind};
 pub(super) use parameters::PlatesArgs;
 use results::Outcome;
+use solver::{case, solver};
 
 /// The run in full, by the names of the flags.
 #[derive(Debug, Serialize)]
@@ -135,31 +136,4 @@ pub(super) fn run(
     outcome.report(&mut report);
     report.write(|out| outcome.write(out))?;
     report.finish(|total| outcome.summary(total))
-}
-
-/// The solver of a flow.
-fn solver(full: &PlatesArgs, flow: &Flow) -> Result<SteadySolver> {
-    if full.sweeps_integral(flow) {
-        full.around_collisions(flow)?.solver()
-    } else {
-        SteadySolver::new(case(full, flow)?, &full.config())
-    }
-}
-
-/// The problem of the models.
-fn case(full: &PlatesArgs, flow: &Flow) -> Result<SteadyProblem> {
-    let velocities = full.velocities();
-    let resolution = Resolution {
-        cells: full.cells(),
-        normal: velocities.normal,
-        tangential: velocities.tangential.unwrap_or_default(),
-    };
-    plates(
-        full.delta(),
-        flow.drive(),
-        full.gas.gas(),
-        full.accommodation,
-        resolution,
-        full.linear,
-    )
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
 use super::interrupt;
+use super::lock::Lock;
 use super::manifest::Entry;
 use super::names::{TEMPORARY, folder_of};
-use super::resident::Lock;
 use super::text::reason;
 use crate::error::{Error, Result};
 

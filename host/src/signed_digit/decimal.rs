@@ -37,7 +37,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) use columns::Columns;
 #[cfg(feature = "cli")]
 pub(crate) use sum::TextSum;
-pub(crate) use sum::room_of;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
 pub use text::MAX_EXPONENT;
 pub(crate) use text::numbers;
@@ -58,6 +57,11 @@ pub struct Decimal {
     limbs: Vec<u32>,
     /// The weight of the first limb is 10^(9 scale); 0 for zero.
     scale: i64,
+}
+
+/// No fewer digits than the numbers have.
+pub(crate) fn room_of(numbers: &[Decimal]) -> u64 {
+    numbers.iter().map(Decimal::room).sum()
 }
 
 impl Decimal {

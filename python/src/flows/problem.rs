@@ -8,7 +8,7 @@ use rarefy::bgk::{
     Axis, Boundaries, Cavity, Gas, Mach, Problem, Shock, Space, State, VelocitySpace,
 };
 
-use super::shape;
+use super::results::{centres, shape};
 use crate::arrays::{array, doubles, in_order};
 use crate::config::{from_python, with_given};
 use crate::errors::raise;
@@ -176,6 +176,6 @@ impl PyProblem {
         py: Python<'py>,
         direction: usize,
     ) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
-        Ok(array(py, super::centres(&self.problem.space, direction)?))
+        Ok(array(py, centres(&self.problem.space, direction)?))
     }
 }

@@ -9,8 +9,8 @@ use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySo
 use rarefy::bgk::{Cavity, Gas, Mach, Space};
 
 use super::problem::PyProblem;
+use super::results::{cavity_results, fields, molecules, profile};
 use super::transient::by_integral;
-use super::{cavity_results, fields, molecules, profile};
 use crate::arrays::{array, columns};
 use crate::config::{to_python, with_given};
 use crate::errors::raise;

@@ -11,7 +11,9 @@ use rarefy::bgk::{
 };
 
 use super::problem::PyProblem;
-use super::{cavity_results, fields, molecules, no_cavity, no_shock, profile, shape};
+use super::results::{
+    cavity_results, centres, fields, molecules, no_cavity, no_shock, profile, shape,
+};
 use crate::arrays::{array, doubles, in_order, shaped};
 use crate::config::{from_python, named, to_python, with_given};
 use crate::errors::raise;
@@ -282,7 +284,7 @@ impl PySimulation {
         direction: usize,
     ) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
         let space = self.run.with(py, |solver| Ok(solver.space()))?;
-        Ok(array(py, super::centres(&space, direction)?))
+        Ok(array(py, centres(&space, direction)?))
     }
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::course::{clock_and_points, config, trade};
 use super::parameters::MarketArgs;
 use super::results::{Row, rows};
-use super::{clock_and_points, config, trade};
 use crate::accuracy::{Axis, Quantity, Reached};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, Kind, Measured};
 use super::parameters::{PlatesArgs, Velocities};
-use super::solver;
+use super::solver::solver;
 use crate::accuracy::{Axis, Quantity, Reached};
 use crate::bgk::steady::Solution;
 use crate::bgk::steady::plates::MAX_CELLS;

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::text::{Refusal, numbers, numbers_from, parse, same_lines};
-use super::{Columns, Decimal};
+use super::{Columns, Decimal, room_of};
 use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
@@ -102,11 +102,6 @@ pub fn dot(x: &[Decimal], y: &[Decimal], backend: &Resolved) -> Result<Decimal> 
             Ok(columns.into_decimal())
         }
     }
-}
-
-/// No fewer digits than the numbers have.
-pub(crate) fn room_of(numbers: &[Decimal]) -> u64 {
-    numbers.iter().map(Decimal::room).sum()
 }
 
 /// The limbs that numbers span.
