@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// A number that is none was one process, or a panic.
+    /// Variables without a number once meant one process, or a panic.
     #[test]
     fn numbers_that_are_none_are_refused() {
         for (variables, line) in [
