@@ -1,23 +1,8 @@
 //! Flows between walls by the Boltzmann equation, and flow along a channel, as commands.
 
 use std::fs;
-use std::path::Path;
 
-use serde_json::Value;
-
-use crate::command::{done, folder, object, rarefy, refused};
-
-fn run(folder: &Path, line: &str) -> Value {
-    let arguments: Vec<&str> = line.split_whitespace().collect();
-    object(&done(
-        folder,
-        &[&arguments[..], &["--json", "--quiet"]].concat(),
-    ))
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap()
-}
+use crate::command::{folder, number, object, printed as run, rarefy, refused};
 
 #[test]
 fn plates_by_the_collision_integral() {

@@ -176,3 +176,18 @@ pub(crate) fn data(path: &Path) -> Vec<f64> {
 pub(crate) fn object(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("standard output is one JSON object")
 }
+
+/// The record that a command prints.
+#[track_caller]
+pub(crate) fn printed(folder: &Path, line: &str) -> Value {
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    object(&done(
+        folder,
+        &[&arguments[..], &["--json", "--quiet"]].concat(),
+    ))
+}
+
+#[track_caller]
+pub(crate) fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}

@@ -1,22 +1,8 @@
 //! Advice of the command, tried: what it says works, and defaults need none.
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::command::{done, folder, object, rarefy};
-
-fn run(folder: &Path, line: &str) -> Value {
-    let arguments: Vec<&str> = line.split_whitespace().collect();
-    object(&done(
-        folder,
-        &[&arguments[..], &["--json", "--quiet"]].concat(),
-    ))
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap()
-}
+use crate::command::{folder, number, printed as run, rarefy};
 
 /// Neither finer cells nor upwind differences find the steady wave; steps in time do.
 #[test]

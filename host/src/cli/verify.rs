@@ -12,6 +12,7 @@ use super::report::Report;
 use super::summary::Summary;
 use super::values::finite;
 use crate::accuracy::{Axis, Finding, Quantity, Reached, reach, repeats, verify, warning};
+use crate::collision::{Method, OperatorConfig, Order};
 use crate::error::Error;
 
 /// Work of all repeats, in updates of an unknown, up to which they are made without being asked for: some seconds of two cores.
@@ -79,6 +80,27 @@ pub(super) fn extent(name: &'static str, fixed: bool) -> Axis {
         sure: 0,
         on_coarser: true,
         ..Axis::new(name, 8.0, EXTENT / 4..=most)
+    }
+}
+
+/// Most steps that an axis counts.
+pub(super) const MOST_STEPS: usize = 1 << 32;
+
+/// The axis of steps to a time, of an integrator of this order; a finer repeat takes twice as many.
+pub(super) fn steps(order: f64) -> Axis {
+    Axis {
+        shares: Vec::new(),
+        on_coarser: true,
+        ..Axis::new("steps", order, 1..=MOST_STEPS)
+    }
+}
+
+/// The order that is believed of the collision integral in the cells. Errors of the spectral method fall faster.
+pub(super) fn order_of(config: &OperatorConfig) -> f64 {
+    match (config.method, config.order) {
+        (Method::Spectral, _) => 4.0,
+        (_, Order::Second) => 2.0,
+        (_, _) => 4.0,
     }
 }
 

@@ -177,12 +177,8 @@ impl<T: LaneReal> Sweeps for CpuSweeps<T> {
         Ok(self.choose::<false>(x, y))
     }
 
-    fn flux_roundoff(&self, thickness: f64) -> f64 {
-        T::EPSILON.to_f64() * thickness
-    }
-
-    fn change_roundoff(&self) -> f64 {
-        32.0 * T::EPSILON.to_f64()
+    fn unit(&self) -> f64 {
+        T::EPSILON.to_f64()
     }
 
     fn output(&mut self, x: &[f64]) -> Result<Sums> {

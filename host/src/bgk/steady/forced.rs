@@ -291,14 +291,6 @@ impl Sweeps for ForcedSweeps {
         })
     }
 
-    fn flux_roundoff(&self, thickness: f64) -> f64 {
-        f64::EPSILON * thickness
-    }
-
-    fn change_roundoff(&self) -> f64 {
-        32.0 * f64::EPSILON
-    }
-
     fn output(&mut self, x: &[f64]) -> Result<Sums> {
         let swept = self.sweep::<true>(x);
         Ok(Sums {

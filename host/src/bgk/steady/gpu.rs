@@ -430,8 +430,8 @@ impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
         T::EPSILON.to_f64() * thickness * lost
     }
 
-    fn change_roundoff(&self) -> f64 {
-        32.0 * T::EPSILON.to_f64()
+    fn unit(&self) -> f64 {
+        T::EPSILON.to_f64()
     }
 
     fn output(&mut self, x: &[f64]) -> Result<Sums> {

@@ -500,12 +500,8 @@ impl Sweeps for IntegralSweeps {
         })
     }
 
-    fn flux_roundoff(&self, thickness: f64) -> f64 {
-        self.unit * thickness
-    }
-
-    fn change_roundoff(&self) -> f64 {
-        32.0 * self.unit
+    fn unit(&self) -> f64 {
+        self.unit
     }
 
     fn populate(&self, x: &mut [f64]) -> bool {

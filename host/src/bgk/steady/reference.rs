@@ -126,14 +126,6 @@ impl Sweeps for ReferenceSweeps {
         })
     }
 
-    fn flux_roundoff(&self, thickness: f64) -> f64 {
-        f64::EPSILON * thickness
-    }
-
-    fn change_roundoff(&self) -> f64 {
-        32.0 * f64::EPSILON
-    }
-
     fn output(&mut self, x: &[f64]) -> Result<Sums> {
         let plan = &self.plan;
         let layout = plan.layout;

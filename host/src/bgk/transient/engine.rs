@@ -59,6 +59,27 @@ pub(super) fn other_problem(found: usize, needed: usize) -> Error {
     )
 }
 
+/// Takes a whole state up in an engine of so many nodes and cells that reads rows.
+pub(super) fn restore_by_rows(
+    engine: &mut dyn Engine,
+    saved: &Saved,
+    [nodes, cells]: [usize; 2],
+) -> Result<()> {
+    let populations = &saved.populations;
+    if populations.len() != nodes * cells {
+        return Err(other_problem(populations.len(), nodes * cells));
+    }
+    let state = Saved {
+        step: saved.step,
+        populations: Vec::new(),
+        extra: saved.extra.clone(),
+    };
+    engine.restore_rows(state, [nodes, cells], &mut |node, row| {
+        row.copy_from_slice(&populations[node * row.len()..][..row.len()]);
+        Ok(())
+    })
+}
+
 /// Parameters of a step, apart from the problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct StepPlan {

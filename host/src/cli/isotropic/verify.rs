@@ -7,7 +7,7 @@ use crate::accuracy::{Axis, Quantity, Reached};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::report::Report;
-use crate::cli::verify::{EXTENT, Repeatable, SECONDS, Verified, extent, reached, verified};
+use crate::cli::verify::{EXTENT, Repeatable, SECONDS, Verified, extent, reached, steps, verified};
 use crate::compute::Backend;
 use crate::error::Result;
 use crate::isotropic::{
@@ -19,8 +19,6 @@ use crate::isotropic::{
 const CELLS: f64 = 1.5;
 /// Relative error of moments by roundoff.
 const ROUNDOFF: f64 = 1e-13;
-/// Most steps of a repeat.
-const MOST_STEPS: usize = 1 << 32;
 /// Steps between two checks for a signal.
 const PART: u64 = 64;
 
@@ -56,11 +54,7 @@ impl Repeatable for Repeats<'_> {
                 Integrator::Ssprk3 => 3.0,
                 Integrator::Rk4 => 4.0,
             };
-            axes.push(Axis {
-                shares: Vec::new(),
-                on_coarser: true,
-                ..Axis::new("steps", order, 1..=MOST_STEPS)
-            });
+            axes.push(steps(order));
         }
         axes
     }

@@ -2,15 +2,15 @@
 
 use crate::accuracy::{Axis, Quantity};
 use crate::cli::failure::Failure;
-use crate::cli::verify::{EXTENT, Repeatable, SECONDS, Verified, VerifyArgs, extent, verified};
+use crate::cli::verify::{
+    EXTENT, Repeatable, SECONDS, Verified, VerifyArgs, extent, order_of, verified,
+};
 use crate::collision::spectral::directions;
 use crate::collision::transport::Study;
-use crate::collision::{Method, OperatorConfig, Order, VelocityGrid};
+use crate::collision::{Method, OperatorConfig, VelocityGrid};
 use crate::compute::Backend;
 use crate::error::Result;
 
-/// Order in the width of the cells that is believed of the spectral method, which falls faster.
-const SPECTRAL: f64 = 4.0;
 /// Evaluations of the integral in a study, about: most are those of the viscosity.
 const EVALUATIONS: f64 = 60.0;
 /// Residual at which the viscosity ends, about.
@@ -26,11 +26,7 @@ struct Repeats<'a> {
 
 impl Repeatable for Repeats<'_> {
     fn axes(&self) -> Vec<Axis> {
-        let order = match (self.config.method, self.config.order) {
-            (Method::Spectral, _) => SPECTRAL,
-            (_, Order::Second) => 2.0,
-            (_, _) => 4.0,
-        };
+        let order = order_of(self.config);
         vec![
             Axis {
                 shares: vec![0.7, 0.5],

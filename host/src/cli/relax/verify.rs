@@ -8,24 +8,21 @@ use crate::cli::distribution::{Init, equilibrium_entropy};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::report::Report;
-use crate::cli::verify::{EXTENT, Repeatable, SECONDS, Verified, extent, reached, verified};
+use crate::cli::verify::{
+    EXTENT, MOST_STEPS, Repeatable, SECONDS, Verified, extent, order_of, reached, steps, verified,
+};
 use crate::collision::spectral::directions;
 use crate::collision::{
-    Integrator, Method, Moments, OperatorConfig, Order, Record, Relaxation, RelaxationConfig,
-    Until, VelocityGrid,
+    Integrator, Method, Moments, OperatorConfig, Record, Relaxation, RelaxationConfig, Until,
+    VelocityGrid,
 };
 use crate::compute::{Backend, Precision};
 use crate::error::{Error, Result};
 
-/// Order in the width of the cells that is believed of the spectral method, which falls faster.
-const SPECTRAL: f64 = 4.0;
-/// The same in the degree of the rule on the sphere.
+/// Order in the degree of the rule on the sphere that is believed.
 const SPHERE: f64 = 4.0;
 /// Degrees of that rule.
 const DEGREES: [usize; 7] = [5, 7, 9, 11, 15, 17, 21];
-/// Most steps of a repeat.
-const MOST_STEPS: usize = 1 << 32;
-
 /// A run on other grids.
 pub(super) struct Repeats<'a> {
     /// The run in full, and its operator.
@@ -94,11 +91,7 @@ fn nearest(count: usize) -> usize {
 
 impl Repeatable for Repeats<'_> {
     fn axes(&self) -> Vec<Axis> {
-        let order = match (self.config.method, self.config.order) {
-            (Method::Spectral, _) => SPECTRAL,
-            (_, Order::Second) => 2.0,
-            (_, _) => 4.0,
-        };
+        let order = order_of(self.config);
         let mut axes = vec![
             Axis {
                 shares: vec![0.7, 0.5],
@@ -120,11 +113,7 @@ impl Repeatable for Repeats<'_> {
             Integrator::Ssprk2 => 2.0,
             _ => 3.0,
         };
-        axes.push(Axis {
-            shares: Vec::new(),
-            on_coarser: true,
-            ..Axis::new("steps", order, 1..=MOST_STEPS)
-        });
+        axes.push(steps(order));
         axes
     }
 

@@ -24,6 +24,7 @@ use rayon::prelude::*;
 
 use super::engine::{
     Engine, FaceFlux, Rows, Saved, StepPlan, Work, initial_populations, nodes, other_problem,
+    restore_by_rows,
 };
 use super::parts::Cut;
 use super::relaxation::{Relaxations, fields, relax_all, state, sum};
@@ -270,19 +271,8 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn restore(&mut self, saved: &Saved) -> Result<()> {
         let cells = self.layout.cells();
-        let nodes = self.f.len() / cells;
-        if saved.populations.len() != self.f.len() {
-            return Err(other_problem(saved.populations.len(), self.f.len()));
-        }
-        let state = Saved {
-            step: saved.step,
-            populations: Vec::new(),
-            extra: saved.extra.clone(),
-        };
-        self.restore_rows(state, [nodes, cells], &mut |node, row| {
-            row.copy_from_slice(&saved.populations[node * row.len()..][..row.len()]);
-            Ok(())
-        })
+        let size = [self.f.len() / cells, cells];
+        restore_by_rows(self, saved, size)
     }
 
     fn restore_rows(

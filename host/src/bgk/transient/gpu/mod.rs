@@ -23,7 +23,9 @@ use rarefy_kernels::bgk::boundary::{Faces, leaving};
 use rarefy_kernels::bgk::equilibrium::{self, Relaxing};
 use rarefy_kernels::bgk::layout::FlowShape;
 
-use super::engine::{Engine, FaceFlux, Node, Rows, Saved, StepPlan, Work, nodes, other_problem};
+use super::engine::{
+    Engine, FaceFlux, Node, Rows, Saved, StepPlan, Work, nodes, other_problem, restore_by_rows,
+};
 use super::parts::Cut;
 use super::relaxation::{fields, sums_of};
 use super::shift::Scheme;
@@ -456,20 +458,8 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
 
     fn restore(&mut self, saved: &Saved) -> Result<()> {
         let cells = self.shape.nx as usize * self.shape.ny as usize;
-        let needed = self.nodes.len() * cells;
-        if saved.populations.len() != needed {
-            return Err(other_problem(saved.populations.len(), needed));
-        }
-        let state = Saved {
-            step: saved.step,
-            populations: Vec::new(),
-            extra: saved.extra.clone(),
-        };
         let size = [self.nodes.len(), cells];
-        self.restore_rows(state, size, &mut |node, row| {
-            row.copy_from_slice(&saved.populations[node * row.len()..][..row.len()]);
-            Ok(())
-        })
+        restore_by_rows(self, saved, size)
     }
 
     fn restore_rows(
