@@ -16,6 +16,7 @@ mod packages;
 mod ptx;
 mod python;
 mod ranks;
+mod snapshots;
 mod workspace;
 
 #[derive(Parser)]
@@ -55,6 +56,8 @@ enum Chore {
     Python,
     /// Build the command with the feature `mpi`, and compare its runs on one, two and four ranks by Open MPI
     Ranks,
+    /// Record the outputs of some forty commands, or compare them with recorded ones to the bit
+    Snapshots(snapshots::Arguments),
     /// All checks of .ci/run in its order, except those of the documents
     Ci,
 }
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Packages => packages::test(),
         Chore::Python => python::check(),
         Chore::Ranks => ranks::check(),
+        Chore::Snapshots(arguments) => snapshots::run(&arguments),
         Chore::Ci => ci::run(),
     };
     match result {
