@@ -73,6 +73,7 @@ pub mod collision;
 pub mod compute;
 pub mod distributed;
 mod error;
+pub mod flow;
 pub mod gpu;
 pub mod isotropic;
 pub mod longman;

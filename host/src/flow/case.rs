@@ -1,0 +1,364 @@
+//! The case: gas, domain, sides and bodies of a flow, declared once for the case file, the library and Python.
+//!
+//! Angles are in degrees, anticlockwise. In a linearised case temperatures, densities and velocities are perturbations.
+
+use serde::{Deserialize, Serialize};
+
+/// A steady flow past or through bodies in a plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The gas and its rarefaction.
+    pub gas: GasOf,
+    /// The rectangle of space and its cells.
+    pub domain: Domain,
+    /// The discrete velocities; chosen from the case where it is silent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub velocities: Option<Velocities>,
+    /// The four sides of the domain.
+    pub sides: Sides,
+    /// Solid bodies, or hollow ones with gas inside.
+    #[serde(default, rename = "body", skip_serializing_if = "Vec::is_empty")]
+    pub bodies: Vec<Body>,
+    /// The state from which the iteration starts; that of the first stream or reservoir without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<State>,
+    /// The iteration.
+    #[serde(default)]
+    pub solver: Solver,
+}
+
+/// The relaxation model of a case's gas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelName {
+    /// Bhatnagar, Gross and Krook: Prandtl number 1.
+    Bgk,
+    /// Shakhov: the Prandtl number of the case, 2/3 without one.
+    #[default]
+    Shakhov,
+}
+
+/// The gas of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GasOf {
+    /// The relaxation model.
+    #[serde(default)]
+    pub model: ModelName,
+    /// Rarefaction parameter of the length 1: that length over l0.
+    pub delta: f64,
+    /// Exponent of the viscosity.
+    #[serde(default = "usual_omega")]
+    pub omega: f64,
+    /// Prandtl number of the Shakhov model.
+    #[serde(default = "usual_prandtl")]
+    pub prandtl: f64,
+    /// The linearised equation, whose values are perturbations.
+    #[serde(default)]
+    pub linear: bool,
+}
+
+fn usual_omega() -> f64 {
+    0.74
+}
+
+fn usual_prandtl() -> f64 {
+    2.0 / 3.0
+}
+
+/// The rectangle and its cells: uniform, or a uniform core with cells that grow outwards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Domain {
+    /// Its ends along x.
+    pub x: [f64; 2],
+    /// Its ends along y.
+    pub y: [f64; 2],
+    /// Width of the cells, in the core where there is one.
+    pub h: f64,
+    /// Ends of the core along x and y; the whole domain without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<[[f64; 2]; 2]>,
+    /// Ratio of the widths of neighbouring cells outside the core.
+    #[serde(default = "one")]
+    pub growth: f64,
+    /// Widest cell.
+    #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
+    pub largest: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn infinite() -> f64 {
+    f64::INFINITY
+}
+
+fn is_infinite(x: &f64) -> bool {
+    x.is_infinite()
+}
+
+/// The discrete velocities in the plane; the third component is integrated out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Velocities {
+    /// Equal angles with Gauss speeds.
+    Polar {
+        /// Directions of a whole turn, a multiple of 4.
+        #[serde(default = "usual_angles")]
+        angles: usize,
+        /// Speeds.
+        #[serde(default = "usual_speeds")]
+        speeds: usize,
+        /// Temperature whose speeds the rule integrates.
+        #[serde(default = "one")]
+        temperature: f64,
+        /// Directions denser towards the axes: thin gas in a channel flows along it.
+        #[serde(default)]
+        graded: bool,
+    },
+    /// A uniform grid over all states of the case.
+    Uniform {
+        /// Width of a cell over the square root of the lowest temperature.
+        #[serde(default = "usual_step")]
+        step: f64,
+        /// Reach beyond each state in the square root of its temperature.
+        #[serde(default = "usual_reach")]
+        reach: f64,
+    },
+}
+
+fn usual_angles() -> usize {
+    48
+}
+
+fn usual_speeds() -> usize {
+    10
+}
+
+fn usual_step() -> f64 {
+    0.7
+}
+
+fn usual_reach() -> f64 {
+    3.4
+}
+
+/// The sides of the domain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sides {
+    /// At the least x.
+    pub left: Side,
+    /// At the greatest x.
+    pub right: Side,
+    /// At the least y.
+    pub bottom: Side,
+    /// At the greatest y.
+    pub top: Side,
+}
+
+/// The gas behind a side, or the wall on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Side {
+    /// A stream of any Mach number: what comes in is its Maxwellian.
+    Stream(Stream),
+    /// Gas at rest.
+    Reservoir(Reservoir),
+    /// Two reservoirs left and right of (or below and above) a point.
+    Split {
+        /// The point.
+        #[serde(default)]
+        at: f64,
+        /// The gas before the point.
+        left: Reservoir,
+        /// The gas behind it.
+        right: Reservoir,
+    },
+    /// A given pressure behind a subsonic outflow.
+    Outlet {
+        /// The pressure.
+        pressure: f64,
+    },
+    /// Nothing comes in.
+    Vacuum,
+    /// The flow continues as its mirror image.
+    Mirror,
+    /// The flow continues at the opposite side.
+    Periodic {
+        /// Fall of the density from the lower to the upper side, linearised cases.
+        #[serde(default)]
+        jump: f64,
+        /// Fall of the temperature at constant pressure, linearised cases.
+        #[serde(default)]
+        jump_temperature: f64,
+    },
+    /// A wall along the side.
+    Wall {
+        /// Its temperature: 1, or 0 in linearised cases, without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        temperature: Option<f64>,
+        /// Its velocity along the side, towards greater coordinates.
+        #[serde(default)]
+        velocity: f64,
+    },
+}
+
+/// A uniform stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Speed over v0; or give `mach`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_ratio: Option<f64>,
+    /// Speed over the speed of sound at T0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mach: Option<f64>,
+    /// Direction, from the x axis.
+    #[serde(default)]
+    pub angle: f64,
+    /// Density: 1, or 0 in linearised cases, without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
+    /// Temperature: 1, or 0 in linearised cases, without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+}
+
+/// Gas at rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reservoir {
+    /// Density; or give `pressure`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
+    /// Pressure, n T.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<f64>,
+    /// Temperature: 1, or 0 in linearised cases, without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+}
+
+/// A uniform state.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    /// Density.
+    pub density: f64,
+    /// Mean velocity.
+    pub velocity: [f64; 2],
+    /// Temperature.
+    pub temperature: f64,
+}
+
+/// A body with its wall.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// Its name in the results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its outline.
+    #[serde(flatten)]
+    pub shape: Shape,
+    /// The gas is inside.
+    #[serde(default)]
+    pub hollow: bool,
+    /// Temperature of the wall: 1, or 0 in linearised cases, without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Velocity of the wall, of which only the part along it acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub velocity: Option<[f64; 2]>,
+    /// Angular velocity of the wall about the body's centre.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotation: Option<f64>,
+    /// Share of the molecules that the wall takes up and emits anew; the others are mirrored.
+    #[serde(default = "one")]
+    pub accommodation: f64,
+}
+
+/// The outline of a body.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "shape", rename_all = "lowercase")]
+pub enum Shape {
+    /// A circle.
+    Circle {
+        /// Its centre.
+        #[serde(default)]
+        centre: [f64; 2],
+        /// Its radius.
+        radius: f64,
+    },
+    /// An ellipse.
+    Ellipse {
+        /// Its centre.
+        #[serde(default)]
+        centre: [f64; 2],
+        /// Whole lengths of its axes.
+        axes: [f64; 2],
+        /// Angle by which it is turned.
+        #[serde(default)]
+        angle: f64,
+    },
+    /// A rectangle.
+    Rectangle {
+        /// Its centre.
+        #[serde(default)]
+        centre: [f64; 2],
+        /// Whole lengths of its sides.
+        size: [f64; 2],
+        /// Angle by which it is turned.
+        #[serde(default)]
+        angle: f64,
+    },
+    /// A polygon, in either sense.
+    Polygon {
+        /// Its corners.
+        points: Vec<[f64; 2]>,
+    },
+    /// An aerofoil of the NACA four-digit series, nose to the left.
+    Naca {
+        /// The four digits.
+        code: String,
+        /// Length of the chord.
+        #[serde(default = "one")]
+        chord: f64,
+        /// Middle of the chord.
+        #[serde(default)]
+        centre: [f64; 2],
+        /// Angle of incidence: the nose is turned upwards by it.
+        #[serde(default)]
+        incidence: f64,
+    },
+    /// The union of many circles `[x, y, radius]`, such as the grains of a porous medium.
+    Circles {
+        /// Centres and radii.
+        circles: Vec<[f64; 3]>,
+    },
+}
+
+/// The iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Solver {
+    /// Largest change of density, velocity and temperature in an iteration over the range of each, at which the flow is steady.
+    pub tolerance: f64,
+    /// Earlier iterates that Anderson mixing uses.
+    pub depth: usize,
+    /// Most iterations.
+    pub iterations: usize,
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-6,
+            depth: 10,
+            iterations: 1000,
+        }
+    }
+}

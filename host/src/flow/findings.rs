@@ -1,0 +1,117 @@
+//! Findings of a flow: loads on bodies, flows through sides, balances, fields and surfaces.
+
+use serde::{Deserialize, Serialize};
+
+/// Loads on a body: forces in rho0 v0^2, heat in rho0 v0^3, each for a unit of span and the unit length of the case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loads {
+    /// Name of the body.
+    pub name: String,
+    /// Force along x.
+    pub force_x: f64,
+    /// Force along y.
+    pub force_y: f64,
+    /// Part of the force along x by pressure, the rest is friction.
+    pub pressure_x: f64,
+    /// Part of the force along y by pressure.
+    pub pressure_y: f64,
+    /// Moment about the body's centre, anticlockwise.
+    pub moment: f64,
+    /// Energy that the body takes up in a unit of time.
+    pub heat: f64,
+    /// Force along the stream over rho u^2/2 of the stream and the unit length; flows with a stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drag_coefficient: Option<f64>,
+    /// Force across the stream, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lift_coefficient: Option<f64>,
+    /// Heat over rho u^3/2, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heat_coefficient: Option<f64>,
+}
+
+/// Mass, momentum and energy that leave the domain in a unit of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flux {
+    /// Mass, in n0 v0.
+    pub mass: f64,
+    /// Momentum along x, in rho0 v0^2.
+    pub momentum_x: f64,
+    /// Momentum along y.
+    pub momentum_y: f64,
+    /// Energy, in rho0 v0^3.
+    pub energy: f64,
+}
+
+/// Values on a segment of a wall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SurfacePoint {
+    /// The body, by its place in the case.
+    pub body: usize,
+    /// Middle of the segment.
+    pub point: [f64; 2],
+    /// Unit normal into the gas.
+    pub normal: [f64; 2],
+    /// Length of the segment.
+    pub length: f64,
+    /// Normal stress on the wall, in rho0 v0^2.
+    pub pressure: f64,
+    /// Stress along (-n_y, n_x).
+    pub shear: f64,
+    /// Heat into the wall, in rho0 v0^3.
+    pub heat: f64,
+}
+
+/// Fields of the cells, row by row along x; zero in solid cells.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fields {
+    /// Edges of the cells along x.
+    pub x: Vec<f64>,
+    /// Edges of the cells along y.
+    pub y: Vec<f64>,
+    /// Share of the cell that holds gas.
+    pub gas: Vec<f64>,
+    /// Density.
+    pub density: Vec<f64>,
+    /// Mean velocity along x.
+    pub velocity_x: Vec<f64>,
+    /// Mean velocity along y.
+    pub velocity_y: Vec<f64>,
+    /// Temperature.
+    pub temperature: Vec<f64>,
+    /// Heat flux along x, in rho0 v0^3.
+    pub heat_x: Vec<f64>,
+    /// Heat flux along y.
+    pub heat_y: Vec<f64>,
+}
+
+/// All that a solved flow has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// Loads on the bodies, in the order of the case.
+    pub bodies: Vec<Loads>,
+    /// What leaves through the sides left, right, bottom and top; none through mirrors and periodic sides. A split side has two.
+    pub sides: Vec<(String, Flux)>,
+    /// Sum of all that leaves the gas; zero but for the change of the last iteration.
+    pub balance: Flux,
+    /// Cells with gas.
+    pub cells: usize,
+    /// Discrete velocities.
+    pub nodes: usize,
+    /// Iterations.
+    pub iterations: usize,
+    /// Relative change of the last iteration.
+    pub change: f64,
+    /// How the iteration ended: `converged`, `at-roundoff`, `stalled`, `unfinished` or `interrupted`.
+    pub status: String,
+    /// Warnings: each names its remedy.
+    pub warnings: Vec<String>,
+    /// Fields of the cells.
+    #[serde(skip)]
+    pub fields: Fields,
+    /// Walls, segment by segment.
+    #[serde(skip)]
+    pub surface: Vec<SurfacePoint>,
+    /// Residual history: relative change of each iteration.
+    pub history: Vec<f64>,
+}
