@@ -102,48 +102,90 @@ fn is_infinite(x: &f64) -> bool {
 
 /// The discrete velocities in the plane; the third component is integrated out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(try_from = "VelocitiesOfFile")]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Velocities {
-    /// Equal angles with Gauss speeds.
+    /// Gauss speeds in many directions.
     Polar {
         /// Directions of a whole turn, a multiple of 4.
-        #[serde(default = "usual_angles")]
         angles: usize,
         /// Speeds.
-        #[serde(default = "usual_speeds")]
         speeds: usize,
         /// Temperature whose speeds the rule integrates.
-        #[serde(default = "one")]
         temperature: f64,
         /// Directions denser towards the axes: thin gas in a channel flows along it.
-        #[serde(default)]
         graded: bool,
     },
     /// A uniform grid over all states of the case.
     Uniform {
         /// Width of a cell over the square root of the lowest temperature.
-        #[serde(default = "usual_step")]
         step: f64,
         /// Reach beyond each state in the square root of its temperature.
-        #[serde(default = "usual_reach")]
         reach: f64,
     },
 }
 
-fn usual_angles() -> usize {
-    48
+/// Velocities as a file may give them: `kind` is `polar` where it has angles or speeds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VelocitiesOfFile {
+    kind: Option<VelocityKind>,
+    angles: Option<usize>,
+    speeds: Option<usize>,
+    temperature: Option<f64>,
+    graded: Option<bool>,
+    step: Option<f64>,
+    reach: Option<f64>,
 }
 
-fn usual_speeds() -> usize {
-    10
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum VelocityKind {
+    Polar,
+    Uniform,
 }
 
-fn usual_step() -> f64 {
-    0.7
-}
+impl TryFrom<VelocitiesOfFile> for Velocities {
+    type Error = String;
 
-fn usual_reach() -> f64 {
-    3.4
+    fn try_from(file: VelocitiesOfFile) -> Result<Self, String> {
+        let polar = [
+            ("angles", file.angles.is_some()),
+            ("speeds", file.speeds.is_some()),
+            ("temperature", file.temperature.is_some()),
+            ("graded", file.graded.is_some()),
+        ];
+        let uniform = [
+            ("step", file.step.is_some()),
+            ("reach", file.reach.is_some()),
+        ];
+        let given = |keys: &[(&'static str, bool)]| keys.iter().find(|key| key.1).map(|key| key.0);
+        let kind = file.kind.unwrap_or(match given(&polar) {
+            Some(_) => VelocityKind::Polar,
+            None => VelocityKind::Uniform,
+        });
+        let (name, other) = match kind {
+            VelocityKind::Polar => ("polar", given(&uniform)),
+            VelocityKind::Uniform => ("uniform", given(&polar)),
+        };
+        if let Some(key) = other {
+            return Err(format!(
+                "`{key}` belongs to another kind of velocities than `{name}`"
+            ));
+        }
+        Ok(match kind {
+            VelocityKind::Polar => Self::Polar {
+                angles: file.angles.unwrap_or(48),
+                speeds: file.speeds.unwrap_or(10),
+                temperature: file.temperature.unwrap_or(1.0),
+                graded: file.graded.unwrap_or(false),
+            },
+            VelocityKind::Uniform => Self::Uniform {
+                step: file.step.unwrap_or(0.7),
+                reach: file.reach.unwrap_or(3.4),
+            },
+        })
+    }
 }
 
 /// The sides of the domain.

@@ -17,8 +17,10 @@ pub struct Loads {
     pub pressure_y: f64,
     /// Moment about the body's centre, anticlockwise.
     pub moment: f64,
-    /// Energy that the body takes up in a unit of time.
+    /// Heat that the body takes up in a unit of time, in the frame of its wall.
     pub heat: f64,
+    /// Power of the friction on a wall that moves.
+    pub work: f64,
     /// Force along the stream over rho u^2/2 of the stream and the unit length; flows with a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drag_coefficient: Option<f64>,

@@ -1,7 +1,14 @@
 //! Steady flows past and through bodies in a plane, by sweeps over a Cartesian grid with cut cells.
 
 mod case;
+mod face;
 mod findings;
+mod gas;
+mod nodes;
+mod problem;
+mod results;
+mod space;
+mod steady;
 
 pub use case::{
     Body, Case, Domain, GasOf, ModelName, Reservoir, Shape, Side, Sides, Solver, State, Stream,
@@ -10,12 +17,51 @@ pub use case::{
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 
 use crate::error::{Error, Result};
+use problem::Problem;
+use steady::{Ending, Steady, Unknowns};
+
+/// Change at which a coarser grid has done its work.
+const ROUGH: f64 = 1e-2;
 
 /// Solves a case. `observe` sees the number and the relative change of each iteration, and ends the run by `false`.
 ///
 /// # Errors
 /// A case that cannot be computed: [`Error::Input`] with the field and what would do.
 pub fn solve(case: &Case, observe: &mut dyn FnMut(usize, f64) -> bool) -> Result<Findings> {
-    let _ = (case, observe);
-    Err(Error::Numerical("not yet".to_owned()))
+    // Two coarser grids give a nonlinear flow its start.
+    let coarser: &[f64] = if case.gas.linear {
+        &[1.0]
+    } else {
+        &[4.0, 2.0, 1.0]
+    };
+    let mut earlier: Option<(Problem, Unknowns)> = None;
+    for &factor in coarser {
+        let problem = match Problem::new(case, factor) {
+            // A body may vanish between wide cells.
+            Err(_) if factor > 1.0 => continue,
+            other => other?,
+        };
+        let mut steady = Steady::new(&problem, case.solver.depth);
+        if let Some((problem, state)) = &earlier {
+            steady.start_from(problem, state);
+        }
+        if factor == 1.0 {
+            let ending = steady.solve(&case.solver, observe)?;
+            return results::findings(case, &steady, ending);
+        }
+        let rough = Solver {
+            tolerance: case.solver.tolerance.max(ROUGH),
+            ..case.solver
+        };
+        let ending = steady.solve(&rough, &mut |_, change| observe(0, change))?;
+        if ending == Ending::Interrupted {
+            return results::findings(case, &steady, ending);
+        }
+        let state = steady.state;
+        earlier = Some((problem, state));
+    }
+    Err(Error::Numerical("no grid was solved".to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ const MANY: usize = 16384;
 const INDEPENDENCE: f64 = 1e-11;
 
 /// The last few values of a map and their residuals.
-pub(in crate::bgk) struct Anderson {
+pub(crate) struct Anderson {
     depth: usize,
     /// Newest first.
     values: Vec<Vec<f64>>,
@@ -24,7 +24,7 @@ pub(in crate::bgk) struct Anderson {
 
 impl Anderson {
     /// Mixes the newest value with up to `depth` older ones; none for plain iteration.
-    pub(in crate::bgk) fn new(depth: usize) -> Self {
+    pub(crate) fn new(depth: usize) -> Self {
         Self {
             depth,
             values: Vec::new(),
@@ -50,14 +50,14 @@ impl Anderson {
     }
 
     /// Forgets all values.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.values.clear();
         self.residuals.clear();
         self.products.clear();
     }
 
     /// The point to go on from, after `x` gave `y`. `x` is overwritten with it.
-    pub(in crate::bgk) fn mix(&mut self, x: &mut [f64], y: &[f64]) {
+    pub(crate) fn mix(&mut self, x: &mut [f64], y: &[f64]) {
         if self.depth == 0 {
             x.copy_from_slice(y);
             return;

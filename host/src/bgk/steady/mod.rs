@@ -38,7 +38,7 @@
 //! of Neutron Transport* (1984), chapters 2 and 3. For kinetic models on GPUs without a stored distribution: L. Zhu and others, Comput. Phys.
 //! Commun. 245 (2019) 106861. The mixing: D. G. Anderson, J. ACM 12 (1965) 547.
 
-mod anderson;
+pub(crate) mod anderson;
 mod checkpoint;
 mod config;
 mod correction;

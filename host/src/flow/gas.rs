@@ -1,0 +1,255 @@
+//! The gas: relaxation models, their local equilibria on the nodes, and the moments that they need.
+//!
+//! A node carries two functions of the velocity in the plane (C. K. Chu 1965): g, the distribution with v_z integrated out, and h, its second moment over v_z. Units: v0 = sqrt(2 R T0), density n0, so that a Maxwellian is
+//!
+//! ```text
+//! g = n/(pi T) exp(-c^2/T),   h = (T/2) g,   c = v - u
+//! S_g = g (1 + k.c (c^2/T - 2)),   S_h = h (1 + k.c (c^2/T - 1)),   k = (8/5) (1 - Pr) q/(n T^2)
+//! ```
+//!
+//! with k = 0 for BGK and the second line Shakhov's model. The linearised equation has `f = M (1 + ...)` with the perturbations g and h over the Maxwellian at rest:
+//!
+//! ```text
+//! S_g = n + 2 u.v + T (v^2 - 1) + k.v (v^2 - 2),   S_h = (n + 2 u.v + T v^2 + k.v (v^2 - 1))/2,   k = (8/5) (1 - Pr) q
+//! ```
+
+use crate::error::{Error, Result};
+use crate::flow::{GasOf, ModelName};
+
+/// Unknowns of a cell: density, momentum, energy `n (u^2 + 3T/2)`, heat flux. Linearised: n, u, `3 (n + T)/2`, q.
+pub(in crate::flow) const UNKNOWNS: usize = 6;
+
+/// Numbers of a cell that its equilibrium is evaluated from.
+///
+/// Nonlinear: n/(pi T), u, 1/T, k, nu, T/2. Linear: n, 2u, T, k, nu, 1/2.
+pub(in crate::flow) type Coefficients = [f64; 8];
+
+/// The place of the relaxation frequency among the [`Coefficients`].
+pub(in crate::flow) const FREQUENCY: usize = 6;
+
+/// A macroscopic state: density, mean velocity and temperature, or their perturbations.
+pub(in crate::flow) type Primitive = [f64; 4];
+
+/// The gas of a problem.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::flow) struct Gas {
+    /// Whether the equation is linearised.
+    pub(in crate::flow) linear: bool,
+    /// Rarefaction parameter of the length 1.
+    pub(in crate::flow) delta: f64,
+    /// Exponent of the viscosity.
+    pub(in crate::flow) omega: f64,
+    /// Prandtl number: 1 for BGK.
+    pub(in crate::flow) prandtl: f64,
+}
+
+impl Gas {
+    /// The gas of a case.
+    ///
+    /// # Errors
+    /// A rarefaction parameter, exponent or Prandtl number out of range.
+    pub(in crate::flow) fn new(gas: &GasOf) -> Result<Self> {
+        if !(gas.delta >= 0.0 && gas.delta.is_finite()) {
+            return Err(Error::invalid(
+                "gas.delta",
+                gas.delta,
+                "a rarefaction parameter that is finite and not negative",
+            ));
+        }
+        if !(0.0..=1.5).contains(&gas.omega) {
+            return Err(Error::invalid(
+                "gas.omega",
+                gas.omega,
+                "a viscosity exponent between 0 and 1.5",
+            ));
+        }
+        if !(gas.prandtl > 0.0 && gas.prandtl <= 1.0) {
+            return Err(Error::invalid(
+                "gas.prandtl",
+                gas.prandtl,
+                "a Prandtl number above 0 and at most at 1",
+            ));
+        }
+        Ok(Self {
+            linear: gas.linear,
+            delta: gas.delta,
+            omega: gas.omega,
+            prandtl: match gas.model {
+                ModelName::Bgk => 1.0,
+                ModelName::Shakhov => gas.prandtl,
+            },
+        })
+    }
+
+    /// Relaxation frequency, `delta n T^(1 - omega)`.
+    pub(in crate::flow) fn frequency(&self, density: f64, temperature: f64) -> f64 {
+        match self.linear {
+            true => self.delta,
+            false => self.delta * density * temperature.powf(1.0 - self.omega),
+        }
+    }
+
+    /// The state of a cell.
+    pub(in crate::flow) fn primitive(&self, w: &[f64; UNKNOWNS]) -> Primitive {
+        if self.linear {
+            return [w[0], w[1], w[2], w[3] / 1.5 - w[0]];
+        }
+        let n = w[0];
+        let [ux, uy] = [w[1] / n, w[2] / n];
+        [n, ux, uy, (w[3] / n - ux * ux - uy * uy) / 1.5]
+    }
+
+    /// The unknowns of a cell in a state without heat flux.
+    pub(in crate::flow) fn unknowns(&self, [n, ux, uy, t]: Primitive) -> [f64; UNKNOWNS] {
+        if self.linear {
+            [n, ux, uy, 1.5 * (n + t), 0.0, 0.0]
+        } else {
+            let energy = n * (ux * ux + uy * uy + 1.5 * t);
+            [n, n * ux, n * uy, energy, 0.0, 0.0]
+        }
+    }
+
+    /// The coefficients of a Maxwellian, as faces emit it.
+    pub(in crate::flow) fn maxwellian(&self, state: Primitive) -> Coefficients {
+        self.coefficients_of(state, [0.0; 2])
+    }
+
+    /// The coefficients of a cell's equilibrium.
+    pub(in crate::flow) fn coefficients(&self, w: &[f64; UNKNOWNS]) -> Coefficients {
+        self.coefficients_of(self.primitive(w), [w[4], w[5]])
+    }
+
+    fn coefficients_of(&self, [n, ux, uy, t]: Primitive, q: [f64; 2]) -> Coefficients {
+        let factor = 1.6 * (1.0 - self.prandtl);
+        let nu = self.frequency(n, t);
+        if self.linear {
+            let k = q.map(|q| factor * q);
+            return [n, 2.0 * ux, 2.0 * uy, t, k[0], k[1], nu, 0.5];
+        }
+        // No gas has no temperature: a vacuum emits nothing.
+        if n == 0.0 {
+            return [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.5];
+        }
+        let k = q.map(|q| factor * q / (n * t * t));
+        let amplitude = n / (std::f64::consts::PI * t);
+        [amplitude, ux, uy, 1.0 / t, k[0], k[1], nu, 0.5 * t]
+    }
+
+    /// Whether a state can be that of a gas.
+    pub(in crate::flow) fn is_admissible(&self, w: &[f64; UNKNOWNS]) -> bool {
+        let [n, _, _, t] = self.primitive(w);
+        let finite = w.iter().all(|x| x.is_finite());
+        finite && (self.linear || (n > 0.0 && t > 0.0))
+    }
+}
+
+/// The equilibrium of a cell or a face at a node.
+#[inline(always)]
+pub(in crate::flow) fn equilibrium<const LINEAR: bool>(
+    c: &Coefficients,
+    [vx, vy]: [f64; 2],
+    exponential: impl Fn(f64) -> f64,
+) -> [f64; 2] {
+    if LINEAR {
+        let square = vx * vx + vy * vy;
+        let k = c[4] * vx + c[5] * vy;
+        let drift = c[0] + c[1] * vx + c[2] * vy;
+        [
+            drift + c[3] * (square - 1.0) + k * (square - 2.0),
+            0.5 * (drift + c[3] * square + k * (square - 1.0)),
+        ]
+    } else {
+        let (cx, cy) = (vx - c[1], vy - c[2]);
+        let square = (cx * cx + cy * cy) * c[3];
+        let g = c[0] * exponential(-square);
+        let k = c[4] * cx + c[5] * cy;
+        [
+            g * (1.0 + k * (square - 2.0)),
+            g * c[7] * (1.0 + k * (square - 1.0)),
+        ]
+    }
+}
+
+/// A node's part of a cell's sums: what `f - S` has of the conserved quantities, and the heat flux of f about the mean velocity of S.
+#[inline(always)]
+pub(in crate::flow) fn sums<const LINEAR: bool>(
+    c: &Coefficients,
+    [vx, vy]: [f64; 2],
+    weight: f64,
+    f: [f64; 2],
+    s: [f64; 2],
+) -> [f64; UNKNOWNS] {
+    let square = vx * vx + vy * vy;
+    let [dg, dh] = [weight * (f[0] - s[0]), weight * (f[1] - s[1])];
+    let (cx, cy, weighed) = if LINEAR {
+        (vx, vy, square - 2.5)
+    } else {
+        let (cx, cy) = (vx - c[1], vy - c[2]);
+        (cx, cy, cx * cx + cy * cy)
+    };
+    let energy = 0.5 * weight * (weighed * f[0] + f[1]);
+    [
+        dg,
+        vx * dg,
+        vy * dg,
+        square * dg + dh,
+        cx * energy,
+        cy * energy,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums over a fine grid of velocities.
+    fn moments(gas: &Gas, w: &[f64; UNKNOWNS]) -> [f64; UNKNOWNS] {
+        let c = gas.coefficients(w);
+        let step = 0.05;
+        let mut total = [0.0; UNKNOWNS];
+        for i in -140..140 {
+            for j in -140..140 {
+                let v = [(f64::from(i) + 0.5) * step, (f64::from(j) + 0.5) * step];
+                let rest = (-v[0] * v[0] - v[1] * v[1]).exp() / std::f64::consts::PI;
+                let (s, weight) = if gas.linear {
+                    (equilibrium::<true>(&c, v, f64::exp), rest * step * step)
+                } else {
+                    (equilibrium::<false>(&c, v, f64::exp), step * step)
+                };
+                let part = match gas.linear {
+                    true => sums::<true>(&c, v, weight, s, [0.0; 2]),
+                    false => sums::<false>(&c, v, weight, s, [0.0; 2]),
+                };
+                for (total, part) in total.iter_mut().zip(part) {
+                    *total += part;
+                }
+            }
+        }
+        total
+    }
+
+    #[test]
+    fn equilibria_have_the_moments_of_their_cell() {
+        for linear in [false, true] {
+            for prandtl in [1.0, 2.0 / 3.0] {
+                let gas = Gas {
+                    linear,
+                    delta: 2.0,
+                    omega: 0.74,
+                    prandtl,
+                };
+                let mut w = gas.unknowns([1.3, 0.4, -0.2, 0.8]);
+                (w[4], w[5]) = (0.03, -0.02);
+                let found = moments(&gas, &w);
+                for k in 0..4 {
+                    assert!((found[k] - w[k]).abs() < 1e-9, "{k}: {found:?}");
+                }
+                // The equilibrium keeps the share 1 - Pr of the heat flux.
+                for k in 4..6 {
+                    let expected = (1.0 - prandtl) * w[k];
+                    assert!((found[k] - expected).abs() < 1e-9, "{k}: {found:?}");
+                }
+            }
+        }
+    }
+}

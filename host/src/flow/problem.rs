@@ -1,0 +1,356 @@
+//! From a case to the problem that is solved: space, nodes, gas and faces.
+
+use super::face::{Border, Wall};
+use super::gas::{Gas, Primitive};
+use super::nodes::{self, Nodes};
+use super::space::{self, Bodies, Outline, Space, turn};
+use super::{Case, Reservoir, Side, Stream, Velocities};
+use crate::error::{Error, Result};
+
+/// Names of the sides in their order.
+pub(in crate::flow) const SIDES: [&str; 4] = ["left", "right", "bottom", "top"];
+
+/// Density of a vacuum, which nothing divides by.
+const VACUUM: Primitive = [0.0, 0.0, 0.0, 1.0];
+
+/// Speed ratio beyond which gas at rest at the stagnation temperature reaches less far than a Maxwellian.
+const FAST: f64 = 3.0;
+
+/// Reach of the stagnation state beyond that speed ratio, in the root of its temperature.
+const STAGNATION_REACH: f64 = 2.7;
+
+/// A case in the form that is solved.
+pub(in crate::flow) struct Problem {
+    pub(in crate::flow) gas: Gas,
+    pub(in crate::flow) space: Space,
+    pub(in crate::flow) nodes: Nodes,
+    pub(in crate::flow) borders: [Border; 4],
+    /// Walls of the segments.
+    pub(in crate::flow) walls: Vec<Wall>,
+    /// Centres of the bodies.
+    pub(in crate::flow) centres: Vec<[f64; 2]>,
+    pub(in crate::flow) start: Primitive,
+    /// The stream that coefficients refer to: density and velocity.
+    pub(in crate::flow) stream: Option<(f64, [f64; 2])>,
+}
+
+impl Problem {
+    /// Builds the grid, `coarser` times as wide as the case says, and all that lies on it.
+    ///
+    /// # Errors
+    /// What the checks of the case do not find: bodies that miss the domain, ports inside of bodies.
+    pub(in crate::flow) fn new(case: &Case, coarser: f64) -> Result<Self> {
+        let gas = Gas::new(&case.gas)?;
+        let outlines: Vec<Outline> = case
+            .bodies
+            .iter()
+            .map(|body| Outline::new(&body.shape, body.hollow))
+            .collect();
+        let centres: Vec<[f64; 2]> = outlines.iter().map(|outline| outline.centre).collect();
+        let space = space_of(case, outlines, coarser)?;
+        let nodes = nodes_of(case, &gas)?;
+        let sides = [
+            &case.sides.left,
+            &case.sides.right,
+            &case.sides.bottom,
+            &case.sides.top,
+        ];
+        let mut borders = Vec::with_capacity(4);
+        for (k, side) in sides.into_iter().enumerate() {
+            let border = border(side, k, &space, gas.linear);
+            check_port(&border, k, &space)?;
+            if matches!(border, Border::Mirror) && !nodes.is_symmetric(k / 2) {
+                return Err(Error::invalid(
+                    format!("sides.{}", SIDES[k]),
+                    "mirror",
+                    "velocities that are symmetric about it: `velocities = { kind = \"polar\" }`, or a mirror along the stream",
+                ));
+            }
+            borders.push(border);
+        }
+        let Ok(borders) = <[Border; 4]>::try_from(borders) else {
+            return Err(Error::Numerical("a domain has four sides".to_owned()));
+        };
+        let usual = if gas.linear { 0.0 } else { 1.0 };
+        let walls = space
+            .segments
+            .iter()
+            .map(|segment| {
+                let body = &case.bodies[segment.body];
+                let along = [-segment.normal[1], segment.normal[0]];
+                let mut velocity = body.velocity.unwrap_or([0.0; 2]);
+                if let Some(rate) = body.rotation {
+                    let centre = centres[segment.body];
+                    velocity[0] -= rate * (segment.point[1] - centre[1]);
+                    velocity[1] += rate * (segment.point[0] - centre[0]);
+                }
+                let speed = velocity[0] * along[0] + velocity[1] * along[1];
+                Wall {
+                    temperature: body.temperature.unwrap_or(usual),
+                    velocity: along.map(|part| speed * part),
+                }
+            })
+            .collect();
+        let stream = sides.iter().find_map(|side| match side {
+            Side::Stream(stream) if !gas.linear => {
+                let [n, ux, uy, _] = stream_state(stream, false);
+                (ux != 0.0 || uy != 0.0).then_some((n, [ux, uy]))
+            }
+            _ => None,
+        });
+        let start = match &case.start {
+            Some(s) => [s.density, s.velocity[0], s.velocity[1], s.temperature],
+            None => start(&sides, gas.linear),
+        };
+        Ok(Self {
+            gas,
+            space,
+            nodes,
+            borders,
+            walls,
+            centres,
+            start,
+            stream,
+        })
+    }
+
+    /// Whether no gas enters or leaves: the mass is that of the start.
+    pub(in crate::flow) fn is_closed(&self) -> bool {
+        self.borders.iter().enumerate().all(|(k, border)| {
+            let walled = !self
+                .space
+                .border(k)
+                .iter()
+                .any(|&cell| self.space.is_gas(cell));
+            walled
+                || matches!(
+                    border,
+                    Border::Mirror | Border::Periodic(_) | Border::Wall(_)
+                )
+        })
+    }
+}
+
+fn space_of(case: &Case, outlines: Vec<Outline>, coarser: f64) -> Result<Space> {
+    let domain = &case.domain;
+    let mut lines = [Vec::new(), Vec::new()];
+    for outline in &outlines {
+        for (all, more) in lines.iter_mut().zip(outline.lines()) {
+            all.extend(more);
+        }
+    }
+    let periodic =
+        [&case.sides.left, &case.sides.bottom].map(|side| matches!(side, Side::Periodic { .. }));
+    let shifts_along = |on: bool, [low, high]: [f64; 2]| match on {
+        true => vec![low - high, 0.0, high - low],
+        false => vec![0.0],
+    };
+    let mut shifts = Vec::new();
+    for a in shifts_along(periodic[0], domain.x) {
+        for b in shifts_along(periodic[1], domain.y) {
+            shifts.push([a, b]);
+        }
+    }
+    let h = domain.h * coarser;
+    // Refinement keeps the map from cells to places.
+    let growth = domain.growth.powf(coarser);
+    let largest = domain.largest * coarser;
+    let [cx, cy] = domain.core.unwrap_or([domain.x, domain.y]);
+    let x = space::edges(domain.x, cx, h, growth, largest, &lines[0]);
+    let y = space::edges(domain.y, cy, h, growth, largest, &lines[1]);
+    space::build(x, y, &Bodies { outlines, shifts })
+}
+
+/// The state of a stream.
+fn stream_state(stream: &Stream, linear: bool) -> Primitive {
+    let usual = if linear { 0.0 } else { 1.0 };
+    let mach = stream.mach.map(|mach| mach * (5.0_f64 / 6.0).sqrt());
+    let speed = stream.speed_ratio.or(mach).unwrap_or(0.0);
+    let (sin, cos) = turn(stream.angle);
+    [
+        stream.density.unwrap_or(usual),
+        speed * cos,
+        speed * sin,
+        stream.temperature.unwrap_or(usual),
+    ]
+}
+
+/// The state of a reservoir.
+fn reservoir_state(reservoir: &Reservoir, linear: bool) -> Primitive {
+    let usual = if linear { 0.0 } else { 1.0 };
+    let temperature = reservoir.temperature.unwrap_or(usual);
+    let density = match (reservoir.density, reservoir.pressure) {
+        (Some(density), _) => density,
+        (None, Some(pressure)) if linear => pressure - temperature,
+        (None, Some(pressure)) => pressure / temperature,
+        (None, None) => usual,
+    };
+    [density, 0.0, 0.0, temperature]
+}
+
+fn border(side: &Side, k: usize, space: &Space, linear: bool) -> Border {
+    let edges = if k < 2 { &space.y } else { &space.x };
+    let all = |state: Primitive| Border::Given(vec![state; edges.len() - 1]);
+    match side {
+        Side::Stream(stream) => all(stream_state(stream, linear)),
+        Side::Reservoir(reservoir) => all(reservoir_state(reservoir, linear)),
+        Side::Split { at, left, right } => {
+            let middles = edges.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
+            let states = middles.map(|x| {
+                let reservoir = if x < *at { left } else { right };
+                reservoir_state(reservoir, linear)
+            });
+            Border::Given(states.collect())
+        }
+        Side::Outlet { pressure } => Border::Outlet(*pressure),
+        Side::Vacuum if linear => all([0.0; 4]),
+        Side::Vacuum => all(VACUUM),
+        Side::Mirror => Border::Mirror,
+        Side::Periodic {
+            jump,
+            jump_temperature,
+        } => Border::Periodic([jump - jump_temperature, 0.0, 0.0, *jump_temperature]),
+        Side::Wall {
+            temperature,
+            velocity,
+        } => Border::Wall(Wall {
+            temperature: temperature.unwrap_or(if linear { 0.0 } else { 1.0 }),
+            velocity: match k < 2 {
+                true => [0.0, *velocity],
+                false => [*velocity, 0.0],
+            },
+        }),
+    }
+}
+
+/// A port wholly inside of a body lets nothing in.
+fn check_port(border: &Border, k: usize, space: &Space) -> Result<()> {
+    let open = space
+        .border(k)
+        .iter()
+        .any(|&cell| space.open[cell][k] > 0.0);
+    let nothing = [VACUUM, [0.0; 4]];
+    match border {
+        Border::Given(states) if !open && states.iter().any(|state| !nothing.contains(state)) => {
+            Err(Error::invalid(
+                format!("sides.{}", SIDES[k]),
+                "a port wholly inside of bodies",
+                "a side with gas beside it, or `wall` or `vacuum` for one without",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The state from which a case without one starts.
+fn start(sides: &[&Side; 4], linear: bool) -> Primitive {
+    if linear {
+        return [0.0; 4];
+    }
+    let given = sides.iter().find_map(|side| match side {
+        Side::Stream(stream) => Some(stream_state(stream, false)),
+        Side::Reservoir(reservoir) => Some(reservoir_state(reservoir, false)),
+        _ => None,
+    });
+    given.unwrap_or([1.0, 0.0, 0.0, 1.0])
+}
+
+/// The nodes of a case, chosen from its states where it is silent.
+fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
+    let chosen = case.velocities.unwrap_or(match gas.linear {
+        true => Velocities::Polar {
+            angles: 48,
+            speeds: 10,
+            temperature: 1.0,
+            graded: false,
+        },
+        false => Velocities::Uniform {
+            step: 0.7,
+            reach: 3.4,
+        },
+    });
+    let list = match chosen {
+        Velocities::Polar {
+            angles,
+            speeds,
+            temperature,
+            graded,
+        } => nodes::polar(angles, speeds, temperature, graded, gas.linear)?,
+        Velocities::Uniform { .. } if gas.linear => {
+            return Err(Error::invalid(
+                "velocities.kind",
+                "uniform",
+                "`polar` for a linearised case, whose weights contain the Maxwellian",
+            ));
+        }
+        Velocities::Uniform { step, reach } => uniform(case, step, reach),
+    };
+    let periodic =
+        [&case.sides.left, &case.sides.bottom].map(|side| matches!(side, Side::Periodic { .. }));
+    Nodes::new(&list, |[vx, vy]| match periodic {
+        [true, true] => vy.abs() > vx.abs(),
+        [false, true] => true,
+        _ => false,
+    })
+}
+
+/// A uniform grid around streams, reservoirs, walls and the stagnation state.
+fn uniform(case: &Case, step: f64, reach: f64) -> Vec<([f64; 2], f64)> {
+    let mut states = Vec::new();
+    for side in [
+        &case.sides.left,
+        &case.sides.right,
+        &case.sides.bottom,
+        &case.sides.top,
+    ] {
+        match side {
+            Side::Stream(stream) => states.push(stream_state(stream, false)),
+            Side::Reservoir(reservoir) => states.push(reservoir_state(reservoir, false)),
+            Side::Split { left, right, .. } => {
+                states.push(reservoir_state(left, false));
+                states.push(reservoir_state(right, false));
+            }
+            Side::Wall {
+                temperature,
+                velocity,
+            } => {
+                let speed = velocity.abs();
+                states.push([1.0, speed, speed, temperature.unwrap_or(1.0)]);
+            }
+            _ => {}
+        }
+    }
+    for body in &case.bodies {
+        let [ux, uy] = body.velocity.unwrap_or([0.0; 2]);
+        states.push([1.0, ux, uy, body.temperature.unwrap_or(1.0)]);
+    }
+    if states.is_empty() {
+        states.push([1.0, 0.0, 0.0, 1.0]);
+    }
+    let square = |s: &Primitive| s[1] * s[1] + s[2] * s[2];
+    let fastest = states.iter().map(square).fold(0.0, f64::max);
+    let hottest = states
+        .iter()
+        .map(|s| s[3] + 0.4 * square(s))
+        .fold(0.0, f64::max);
+    let coldest = states.iter().map(|s| s[3]).fold(f64::INFINITY, f64::min);
+    let far = if fastest > FAST * FAST {
+        STAGNATION_REACH
+    } else {
+        reach
+    };
+    let mut low = [-far * hottest.sqrt(); 2];
+    let mut high = [far * hottest.sqrt(); 2];
+    for s in &states {
+        for k in 0..2 {
+            low[k] = low[k].min(s[k + 1] - reach * s[3].sqrt());
+            high[k] = high[k].max(s[k + 1] + reach * s[3].sqrt());
+        }
+    }
+    // A mirror across x needs each velocity's image.
+    if matches!(case.sides.left, Side::Mirror) || matches!(case.sides.right, Side::Mirror) {
+        let reach = high[0].max(-low[0]);
+        (low[0], high[0]) = (-reach, reach);
+    }
+    nodes::uniform([low, high], step * coldest.sqrt())
+}

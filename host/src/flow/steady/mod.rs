@@ -1,0 +1,556 @@
+//! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
+
+mod cell;
+mod sweep;
+
+pub(in crate::flow) use sweep::{MOMENTS, Swept};
+
+use sweep::{Inflow, Input, Sweep};
+
+use super::Solver;
+use super::face::{Border, Emission};
+use super::gas::{UNKNOWNS, equilibrium};
+use super::problem::Problem;
+use crate::bgk::steady::anderson::Anderson;
+use crate::error::{Error, Result};
+
+/// Weight of lagged inflow among the unknowns that are mixed.
+const LAGGED_WEIGHT: f64 = 0.02;
+
+/// Iterations without a smaller change after which the iteration stalls.
+const PATIENCE: usize = 150;
+
+/// Least temperature of an outlet.
+const COLDEST: f64 = 1e-3;
+
+/// How an iteration ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::flow) enum Ending {
+    /// The change is below the tolerance.
+    Converged,
+    /// The change falls no more.
+    Stalled,
+    /// The iterations are used up.
+    Unfinished,
+    /// The observer ended it.
+    Interrupted,
+}
+
+impl Ending {
+    /// The name in records.
+    pub(in crate::flow) fn name(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::Stalled => "stalled",
+            Self::Unfinished => "unfinished",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// The unknowns of a flow.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct Unknowns {
+    /// Fields of each cell.
+    pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
+    /// Density that each segment emits.
+    pub(in crate::flow) segments: Vec<f64>,
+    /// Density that the faces of side walls emit.
+    pub(in crate::flow) sides: [Vec<f64>; 4],
+    /// Inflow of the last sweep that periodic sides and opposite mirrors hand on.
+    pub(in crate::flow) lagged: [Vec<f64>; 4],
+}
+
+/// A steady flow in iteration.
+pub(in crate::flow) struct Steady<'a> {
+    pub(in crate::flow) problem: &'a Problem,
+    pub(in crate::flow) state: Unknowns,
+    /// What the last sweep found.
+    pub(in crate::flow) swept: Option<Swept>,
+    pub(in crate::flow) history: Vec<f64>,
+    /// Emission of the segments, and of side walls.
+    pub(in crate::flow) emission: Vec<Emission>,
+    pub(in crate::flow) side_emission: [Option<Emission>; 4],
+    gas_cells: Vec<usize>,
+    /// Sides with lagged inflow: two opposite mirrors, periodic ones of nonlinear flows, and both of doubly periodic ones.
+    lags: [bool; 4],
+    mass: f64,
+    anderson: Anderson,
+}
+
+impl<'a> Steady<'a> {
+    /// Starts from the state of the problem.
+    pub(in crate::flow) fn new(problem: &'a Problem, depth: usize) -> Self {
+        let space = &problem.space;
+        let gas_cells: Vec<usize> = (0..space.len()).filter(|&k| space.is_gas(k)).collect();
+        let start = problem.gas.unknowns(problem.start);
+        let mut cells = vec![[0.0; UNKNOWNS]; space.len()];
+        for &k in &gas_cells {
+            cells[k] = start;
+        }
+        let emission: Vec<Emission> = {
+            use rayon::prelude::*;
+            let pairs = space.segments.par_iter().zip(&problem.walls);
+            pairs
+                .map(|(segment, wall)| {
+                    Emission::new(&problem.gas, &problem.nodes, *wall, segment.normal)
+                })
+                .collect()
+        };
+        let inward = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]];
+        let side_emission = std::array::from_fn(|k| match &problem.borders[k] {
+            Border::Wall(wall) => Some(Emission::new(
+                &problem.gas,
+                &problem.nodes,
+                *wall,
+                inward[k],
+            )),
+            _ => None,
+        });
+        let faces = |k: usize| if k < 2 { space.ny() } else { space.nx() };
+        let is_mirror = |k: usize| matches!(problem.borders[k], Border::Mirror);
+        let is_periodic = |k: usize| matches!(problem.borders[k], Border::Periodic(_));
+        let both = is_periodic(0) && is_periodic(2);
+        let lags: [bool; 4] = std::array::from_fn(|k| {
+            let mirrors = is_mirror(k) && is_mirror(k ^ 1);
+            mirrors || (is_periodic(k) && (both || !problem.gas.linear))
+        });
+        let density = problem.start[0];
+        let values = start_values(problem);
+        let lagged = std::array::from_fn(|k| match lags[k] {
+            true => values.repeat(faces(k)),
+            false => Vec::new(),
+        });
+        let state = Unknowns {
+            segments: vec![density; space.segments.len()],
+            sides: std::array::from_fn(|k| match side_emission[k] {
+                Some(_) => vec![density; faces(k)],
+                None => Vec::new(),
+            }),
+            lagged,
+            cells,
+        };
+        let mass = mass(problem, &state);
+        Self {
+            problem,
+            state,
+            swept: None,
+            history: Vec::new(),
+            emission,
+            side_emission,
+            gas_cells,
+            lags,
+            mass,
+            anderson: Anderson::new(depth),
+        }
+    }
+
+    /// Iterates to the end.
+    ///
+    /// # Errors
+    /// A state that is none of a gas.
+    pub(in crate::flow) fn solve(
+        &mut self,
+        solver: &Solver,
+        observe: &mut dyn FnMut(usize, f64) -> bool,
+    ) -> Result<Ending> {
+        let mut best = (f64::INFINITY, 0);
+        for iteration in 1..=solver.iterations {
+            let swept = self.sweep();
+            let mut next = self.next(&swept);
+            self.keep_admissible(&mut next)?;
+            self.hold_mass(&mut next);
+            let change = self.change(&next);
+            self.swept = Some(swept);
+            self.history.push(change);
+            let goes_on = observe(iteration, change);
+            if change < best.0 {
+                best = (change, iteration);
+            }
+            let ending = if change < solver.tolerance {
+                Some(Ending::Converged)
+            } else if !goes_on {
+                Some(Ending::Interrupted)
+            } else if iteration - best.1 >= PATIENCE {
+                Some(Ending::Stalled)
+            } else if iteration == solver.iterations {
+                Some(Ending::Unfinished)
+            } else {
+                None
+            };
+            if let Some(ending) = ending {
+                self.state = next;
+                return Ok(ending);
+            }
+            self.mix(next);
+        }
+        Ok(Ending::Unfinished)
+    }
+
+    /// Sweeps from the present state.
+    fn sweep(&self) -> Swept {
+        let problem = self.problem;
+        let (gas, space) = (&problem.gas, &problem.space);
+        let cells = (0..space.len())
+            .map(|k| match space.is_gas(k) {
+                true => gas.coefficients(&self.state.cells[k]),
+                false => [0.0; 8],
+            })
+            .collect();
+        let segments = problem
+            .walls
+            .iter()
+            .zip(&self.state.segments)
+            .map(|(wall, &density)| gas.maxwellian(wall.state(density)))
+            .collect();
+        let sides = std::array::from_fn(|k| self.inflow(k));
+        let is_mirror = |k: usize| matches!(problem.borders[k], Border::Mirror);
+        // Two opposite mirrors wait for each other: their images are lagged.
+        let single = |k: usize| is_mirror(k) && !is_mirror(k ^ 1);
+        // Quadrant q leaves through `left` if bit 0 is set, through `right` if not.
+        let leaves = |q: usize, k: usize| (q >> (k / 2)) & 1 == usize::from(k % 2 == 0);
+        let mut stages = vec![Vec::new(); 3];
+        for q in 0..4 {
+            let images = (0..4).filter(|&k| single(k) && !leaves(q, k)).count();
+            stages[images].push(q);
+        }
+        stages.retain(|stage| !stage.is_empty());
+        let sweep = Sweep {
+            space,
+            nodes: &problem.nodes,
+            linear: gas.linear,
+            kept: std::array::from_fn(|k| is_mirror(k) || self.lags[k]),
+            stages,
+        };
+        sweep.run(&Input {
+            cells,
+            segments,
+            sides,
+        })
+    }
+
+    fn inflow(&self, k: usize) -> Inflow {
+        let problem = self.problem;
+        let gas = &problem.gas;
+        match &problem.borders[k] {
+            Border::Given(states) => {
+                Inflow::Faces(states.iter().map(|&state| gas.maxwellian(state)).collect())
+            }
+            Border::Outlet(pressure) => {
+                let border = problem.space.border(k);
+                let state = |cell: usize| {
+                    if !problem.space.is_gas(cell) {
+                        return [0.0, 0.0, 0.0, 1.0];
+                    }
+                    let [n, ux, uy, t] = gas.primitive(&self.state.cells[cell]);
+                    if gas.linear {
+                        let _ = n;
+                        return [pressure - t, ux, uy, t];
+                    }
+                    let t = t.max(COLDEST);
+                    [pressure / t, ux, uy, t]
+                };
+                Inflow::Faces(
+                    border
+                        .into_iter()
+                        .map(|cell| gas.maxwellian(state(cell)))
+                        .collect(),
+                )
+            }
+            Border::Mirror if self.lags[k] => Inflow::Values(self.state.lagged[k].clone()),
+            Border::Mirror => Inflow::Mirror,
+            Border::Periodic(_) if !gas.linear => Inflow::Values(self.state.lagged[k].clone()),
+            Border::Periodic(jump) => Inflow::Closed {
+                jump: gas.maxwellian(*jump),
+                values: self.state.lagged[k].clone(),
+            },
+            Border::Wall(wall) => {
+                let densities = self.state.sides[k].iter();
+                let faces = densities.map(|&density| gas.maxwellian(wall.state(density)));
+                Inflow::Faces(faces.collect())
+            }
+        }
+    }
+
+    /// The state that a sweep makes of the present one.
+    fn next(&self, swept: &Swept) -> Unknowns {
+        let mut next = self.state.clone();
+        for &k in &self.gas_cells {
+            let sums = &swept.cells[k];
+            let cell = &mut next.cells[k];
+            for c in 0..4 {
+                cell[c] += sums[c];
+            }
+            cell[4..].copy_from_slice(&sums[4..]);
+        }
+        let arriving = swept.segments.iter();
+        for ((density, arriving), emission) in
+            next.segments.iter_mut().zip(arriving).zip(&self.emission)
+        {
+            *density = emission.density(arriving[0]);
+        }
+        for k in 0..4 {
+            if let Some(emission) = &self.side_emission[k] {
+                for (density, [leaving, _]) in next.sides[k].iter_mut().zip(&swept.sides[k]) {
+                    *density = emission.density(leaving[0]);
+                }
+            }
+            if self.lags[k] {
+                next.lagged[k] = self.handed_on(swept, k);
+            }
+        }
+        next
+    }
+
+    /// Inflow through a side from what the last sweep let out.
+    fn handed_on(&self, swept: &Swept, k: usize) -> Vec<f64> {
+        let problem = self.problem;
+        let count = problem.nodes.len();
+        let enters = |m: usize| {
+            let v = if k < 2 {
+                problem.nodes.vx[m]
+            } else {
+                problem.nodes.vy[m]
+            };
+            (v > 0.0) == (k % 2 == 0)
+        };
+        let mut values = vec![0.0; swept.left[k].len()];
+        match &problem.borders[k] {
+            Border::Periodic(jump) => {
+                // The jump falls from the lower to the upper side.
+                let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+                let jump = problem.gas.maxwellian(*jump);
+                for (at, value) in values.iter_mut().enumerate() {
+                    let m = at % count;
+                    if !enters(m) {
+                        continue;
+                    }
+                    *value = swept.left[k ^ 1][at];
+                    if problem.gas.linear {
+                        let v = [problem.nodes.vx[m], problem.nodes.vy[m]];
+                        let pair = equilibrium::<true>(&jump, v, f64::exp);
+                        *value += sign * pair[at / count % 2];
+                    }
+                }
+            }
+            _ => {
+                for (at, value) in values.iter_mut().enumerate() {
+                    let (row, m) = (at / count, at % count);
+                    if enters(m) {
+                        *value = swept.left[k][row * count + problem.nodes.mirrored[k / 2][m]];
+                    }
+                }
+            }
+        }
+        values
+    }
+
+    /// Moves a state that is none of a gas towards the present one.
+    fn keep_admissible(&self, next: &mut Unknowns) -> Result<()> {
+        for &k in &self.gas_cells {
+            let mut share = 0.5;
+            while !self.problem.gas.is_admissible(&next.cells[k]) {
+                if share < 1e-3 || !next.cells[k].iter().all(|x| x.is_finite()) {
+                    let [x, y] = self.problem.space.centroid[k];
+                    return Err(Error::Numerical(format!(
+                        "the gas at ({x:.4}, {y:.4}) has no positive density or temperature; finer cells and velocities help, as do gas beside it from `start`"
+                    )));
+                }
+                for c in 0..UNKNOWNS {
+                    let old = self.state.cells[k][c];
+                    next.cells[k][c] = old + share * (next.cells[k][c] - old);
+                }
+                share *= 0.5;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the mass of a closed space, which the equations leave open.
+    fn hold_mass(&self, next: &mut Unknowns) {
+        if !self.problem.is_closed() {
+            return;
+        }
+        let volume: f64 = self.problem.space.volume.iter().sum();
+        let missing = self.mass - mass(self.problem, next);
+        if self.problem.gas.linear {
+            let add = missing / volume;
+            for &k in &self.gas_cells {
+                next.cells[k][0] += add;
+                next.cells[k][3] += 1.5 * add;
+            }
+            next.segments.iter_mut().for_each(|rho| *rho += add);
+            next.sides.iter_mut().flatten().for_each(|rho| *rho += add);
+            let count = self.problem.nodes.len();
+            for lagged in &mut next.lagged {
+                for (at, value) in lagged.iter_mut().enumerate() {
+                    *value += if at / count % 2 == 0 { add } else { 0.5 * add };
+                }
+            }
+        } else {
+            let factor = self.mass / (self.mass - missing);
+            next.cells.iter_mut().flatten().for_each(|x| *x *= factor);
+            next.segments.iter_mut().for_each(|x| *x *= factor);
+            next.sides.iter_mut().flatten().for_each(|x| *x *= factor);
+            next.lagged.iter_mut().flatten().for_each(|x| *x *= factor);
+        }
+    }
+
+    /// The largest change of density, momentum and energy over the range of each.
+    fn change(&self, next: &Unknowns) -> f64 {
+        let mut ranges = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 4];
+        for &k in &self.gas_cells {
+            for (c, [low, high, most, changed]) in ranges.iter_mut().enumerate() {
+                let value = next.cells[k][c];
+                *low = low.min(value);
+                *high = high.max(value);
+                *most = most.max(value.abs());
+                *changed = changed.max((value - self.state.cells[k][c]).abs());
+            }
+        }
+        let spread = ranges.map(|[low, high, _, _]| high - low);
+        let widest = spread.iter().copied().fold(0.0, f64::max);
+        let linear = self.problem.gas.linear;
+        ranges
+            .iter()
+            .zip(spread)
+            .map(|([_, _, most, changed], spread)| {
+                let scale = match linear {
+                    true => spread.max(1e-2 * widest).max(1e-300),
+                    false => spread.max(1e-2 * most).max(1e-3 * widest).max(1e-6),
+                };
+                changed / scale
+            })
+            .fold(0.0, f64::max)
+    }
+
+    /// The state to go on from: mixed, or as it is where the mixed one is none of a gas.
+    fn mix(&mut self, next: Unknowns) {
+        let mut x = self.pack(&self.state);
+        let y = self.pack(&next);
+        self.anderson.mix(&mut x, &y);
+        let mut mixed = next.clone();
+        self.unpack(&x, &mut mixed);
+        let linear = self.problem.gas.linear;
+        let gas = &self.problem.gas;
+        let good = self
+            .gas_cells
+            .iter()
+            .all(|&k| gas.is_admissible(&mixed.cells[k]))
+            && (linear
+                || (mixed.segments.iter().all(|&rho| rho >= 0.0)
+                    && mixed.sides.iter().flatten().all(|&rho| rho >= 0.0)));
+        if good {
+            self.state = mixed;
+        } else {
+            self.anderson.clear();
+            self.state = next;
+        }
+    }
+
+    fn pack(&self, state: &Unknowns) -> Vec<f64> {
+        let mut x: Vec<f64> = self
+            .gas_cells
+            .iter()
+            .flat_map(|&k| state.cells[k])
+            .collect();
+        x.extend(&state.segments);
+        x.extend(state.sides.iter().flatten());
+        x.extend(
+            state
+                .lagged
+                .iter()
+                .flatten()
+                .map(|value| LAGGED_WEIGHT * value),
+        );
+        x
+    }
+
+    fn unpack(&self, x: &[f64], state: &mut Unknowns) {
+        let mut values = x.iter().copied();
+        let mut take = |to: &mut f64| {
+            if let Some(value) = values.next() {
+                *to = value;
+            }
+        };
+        for &k in &self.gas_cells {
+            state.cells[k].iter_mut().for_each(&mut take);
+        }
+        state.segments.iter_mut().for_each(&mut take);
+        state.sides.iter_mut().flatten().for_each(&mut take);
+        state.lagged.iter_mut().flatten().for_each(|to| {
+            take(to);
+            *to /= LAGGED_WEIGHT;
+        });
+    }
+
+    /// Takes fields up from a coarser grid.
+    pub(in crate::flow) fn start_from(&mut self, coarse: &Problem, state: &Unknowns) {
+        let (fine, space) = (&self.problem.space, &coarse.space);
+        let place = |edges: &[f64], x: f64| {
+            let at = edges.partition_point(|edge| *edge <= x);
+            at.clamp(1, edges.len() - 1) - 1
+        };
+        let nearest = |point: [f64; 2]| {
+            let (i, j) = (place(&space.x, point[0]), place(&space.y, point[1]));
+            let at = j * space.nx() + i;
+            if space.is_gas(at) {
+                return at;
+            }
+            let distance = |&k: &usize| {
+                let c = space.centroid[k];
+                (c[0] - point[0]).hypot(c[1] - point[1])
+            };
+            (0..space.len())
+                .filter(|&k| space.is_gas(k))
+                .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+                .unwrap_or(at)
+        };
+        for &k in &self.gas_cells {
+            self.state.cells[k] = state.cells[nearest(fine.centroid[k])];
+        }
+        let gas = &self.problem.gas;
+        for (s, segment) in fine.segments.iter().enumerate() {
+            let from = space.segments.iter().enumerate().min_by(|(_, a), (_, b)| {
+                let distance =
+                    |p: [f64; 2]| (p[0] - segment.point[0]).hypot(p[1] - segment.point[1]);
+                distance(a.point).total_cmp(&distance(b.point))
+            });
+            self.state.segments[s] = match from {
+                Some((k, _)) => state.segments[k],
+                None => gas.primitive(&self.state.cells[segment.cell])[0],
+            };
+        }
+        for (fine, coarse) in self.state.sides.iter_mut().zip(&state.sides) {
+            let ratio = coarse.len() as f64 / fine.len().max(1) as f64;
+            for (k, density) in fine.iter_mut().enumerate() {
+                let at = ((k as f64 + 0.5) * ratio) as usize;
+                if let Some(value) = coarse.get(at) {
+                    *density = *value;
+                }
+            }
+        }
+    }
+}
+
+/// Mass of the gas.
+fn mass(problem: &Problem, state: &Unknowns) -> f64 {
+    let volumes = problem.space.volume.iter();
+    volumes.zip(&state.cells).map(|(v, w)| v * w[0]).sum()
+}
+
+/// Values `[g, h][node]` of the starting Maxwellian.
+fn start_values(problem: &Problem) -> Vec<f64> {
+    let c = problem.gas.maxwellian(problem.start);
+    let count = problem.nodes.len();
+    let mut values = vec![0.0; 2 * count];
+    for m in 0..count {
+        let v = [problem.nodes.vx[m], problem.nodes.vy[m]];
+        let [g, h] = match problem.gas.linear {
+            true => equilibrium::<true>(&c, v, f64::exp),
+            false => equilibrium::<false>(&c, v, f64::exp),
+        };
+        (values[m], values[count + m]) = (g, h);
+    }
+    values
+}

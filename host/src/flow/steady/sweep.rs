@@ -1,0 +1,570 @@
+//! A sweep of all velocities through space in upwind order; no distribution is stored.
+//!
+//! Lanes are velocities of one quadrant. A chunk of them visits the cells line by line; registers hold what passes along a line, an array what passes
+//! to the next line. A periodic line is closed exactly: its outflow is affine in its inflow, `out = b + t in`, so that `in = (b + jump)/(1 - t)`.
+//! Tasks have a fixed share of the chunks and sums of their own, which are added in order: the result does not depend on the number of threads.
+
+use rayon::prelude::*;
+
+use super::cell::{self, Fluxes};
+use crate::flow::gas::{Coefficients, FREQUENCY, UNKNOWNS, equilibrium, sums};
+use crate::flow::nodes::{Chunk, Nodes};
+use crate::flow::space::{Kind, Space};
+use crate::maxwellian::lanes::{Job, LANES, LaneReal, Lanes, on_widest};
+
+/// Tasks of a stage.
+const TASKS: usize = 16;
+
+/// Factor of the damping of the lagged direction behind a periodic border.
+const DAMPING: f64 = 30.0;
+
+/// Moments of what crosses a face or a segment: mass, momentum along x and y, and twice the energy.
+pub(in crate::flow) const MOMENTS: usize = 4;
+
+/// What comes in through a side.
+#[derive(Clone, Debug)]
+pub(in crate::flow) enum Inflow {
+    /// A Maxwellian for each face.
+    Faces(Vec<Coefficients>),
+    /// The mirror image of what left in this sweep.
+    Mirror,
+    /// Given values `[face][g, h][node]`.
+    Values(Vec<f64>),
+    /// Lines of these nodes close on themselves with a jump; the others have values.
+    Closed {
+        /// The jump from the lower to the upper side.
+        jump: Coefficients,
+        /// Values `[face][g, h][node]` of nodes that march across; empty if none do.
+        values: Vec<f64>,
+    },
+}
+
+/// The state that a sweep starts from.
+pub(in crate::flow) struct Input {
+    /// Of each cell.
+    pub(in crate::flow) cells: Vec<Coefficients>,
+    /// Maxwellian of each segment.
+    pub(in crate::flow) segments: Vec<Coefficients>,
+    /// The sides left, right, bottom and top.
+    pub(in crate::flow) sides: [Inflow; 4],
+}
+
+/// What a sweep finds.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct Swept {
+    /// Sums of each cell.
+    pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
+    /// Moments a unit length of what arrives at each segment.
+    pub(in crate::flow) segments: Vec<[f64; MOMENTS]>,
+    /// Moments a unit length of what leaves and what enters through each face of each side.
+    pub(in crate::flow) sides: [Vec<[[f64; MOMENTS]; 2]>; 4],
+    /// Values `[face][g, h][node]` that leave through sides that need them.
+    pub(in crate::flow) left: [Vec<f64>; 4],
+}
+
+/// The fixed parts of a sweep.
+pub(in crate::flow) struct Sweep<'a> {
+    pub(in crate::flow) space: &'a Space,
+    pub(in crate::flow) nodes: &'a Nodes,
+    /// Whether the equation is linearised.
+    pub(in crate::flow) linear: bool,
+    /// Sides whose outflow is kept.
+    pub(in crate::flow) kept: [bool; 4],
+    /// Quadrants in the order of their stages: those that leave through a mirror precede their images.
+    pub(in crate::flow) stages: Vec<Vec<usize>>,
+}
+
+impl Sweep<'_> {
+    /// Sweeps once.
+    pub(in crate::flow) fn run(&self, input: &Input) -> Swept {
+        let mut swept = self.empty();
+        for stage in &self.stages {
+            let chunks: Vec<&Chunk> = self
+                .nodes
+                .chunks
+                .iter()
+                .filter(|chunk| stage.contains(&chunk.quadrant))
+                .collect();
+            let parts = TASKS.min(chunks.len());
+            let earlier = &swept;
+            let found: Vec<Found> = (0..parts)
+                .into_par_iter()
+                .map(|k| {
+                    let range = k * chunks.len() / parts..(k + 1) * chunks.len() / parts;
+                    let mut found = Found::new(self);
+                    for chunk in &chunks[range] {
+                        if self.linear {
+                            self.chunk::<true, false>(input, earlier, chunk, &mut found);
+                        } else {
+                            self.chunk::<false, true>(input, earlier, chunk, &mut found);
+                        }
+                    }
+                    found
+                })
+                .collect();
+            for found in found {
+                found.add_to(&mut swept, self.nodes.len());
+            }
+        }
+        swept
+    }
+
+    fn chunk<const LINEAR: bool, const SOFT: bool>(
+        &self,
+        input: &Input,
+        earlier: &Swept,
+        chunk: &Chunk,
+        found: &mut Found,
+    ) {
+        on_widest(March::<LINEAR, SOFT> {
+            sweep: self,
+            input,
+            earlier,
+            chunk,
+            found,
+        });
+    }
+
+    /// Faces of a side.
+    fn faces(&self, side: usize) -> usize {
+        if side < 2 {
+            self.space.ny()
+        } else {
+            self.space.nx()
+        }
+    }
+
+    fn empty(&self) -> Swept {
+        let faces = [0, 1, 2, 3].map(|side| self.faces(side));
+        Swept {
+            cells: vec![[0.0; UNKNOWNS]; self.space.len()],
+            segments: vec![[0.0; MOMENTS]; self.space.segments.len()],
+            sides: faces.map(|count| vec![[[0.0; MOMENTS]; 2]; count]),
+            left: std::array::from_fn(|side| match self.kept[side] {
+                true => vec![0.0; faces[side] * 2 * self.nodes.len()],
+                false => Vec::new(),
+            }),
+        }
+    }
+}
+
+/// What one task finds.
+struct Found {
+    cells: Vec<[f64; UNKNOWNS]>,
+    segments: Vec<[f64; MOMENTS]>,
+    sides: [Vec<[[f64; MOMENTS]; 2]>; 4],
+    /// Outflow of a chunk through a side: first node, side, `[face][g, h][lane]`.
+    left: Vec<(usize, usize, Vec<f64>)>,
+}
+
+impl Found {
+    fn new(sweep: &Sweep<'_>) -> Self {
+        Self {
+            cells: vec![[0.0; UNKNOWNS]; sweep.space.len()],
+            segments: vec![[0.0; MOMENTS]; sweep.space.segments.len()],
+            sides: [0, 1, 2, 3].map(|side| vec![[[0.0; MOMENTS]; 2]; sweep.faces(side)]),
+            left: Vec::new(),
+        }
+    }
+
+    fn add_to(self, swept: &mut Swept, nodes: usize) {
+        fn add<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
+            for (to, from) in to.iter_mut().zip(from) {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+            }
+        }
+        add(&mut swept.cells, &self.cells);
+        add(&mut swept.segments, &self.segments);
+        for (to, from) in swept.sides.iter_mut().zip(&self.sides) {
+            for (to, from) in to.iter_mut().zip(from) {
+                add(to, from);
+            }
+        }
+        for (first, side, values) in self.left {
+            for (row, lanes) in values.chunks_exact(LANES).enumerate() {
+                swept.left[side][row * nodes + first..][..LANES].copy_from_slice(lanes);
+            }
+        }
+    }
+}
+
+/// Both functions of eight nodes.
+type Pair = [Lanes<f64>; 2];
+
+const NOTHING: Pair = [[0.0; LANES]; 2];
+
+/// The march of one chunk through all cells.
+struct March<'a, const LINEAR: bool, const SOFT: bool> {
+    sweep: &'a Sweep<'a>,
+    input: &'a Input,
+    earlier: &'a Swept,
+    chunk: &'a Chunk,
+    found: &'a mut Found,
+}
+
+impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            sweep,
+            input,
+            earlier,
+            chunk,
+            found,
+        } = self;
+        let (space, nodes) = (sweep.space, sweep.nodes);
+        let (nx, ny) = (space.nx(), space.ny());
+        let part = |from: &[f64]| -> Lanes<f64> { std::array::from_fn(|l| from[chunk.first + l]) };
+        let velocity = Velocities {
+            x: part(&nodes.vx),
+            y: part(&nodes.vy),
+            weight: part(&nodes.weight),
+        };
+        let (east, north) = (chunk.quadrant & 1 == 0, chunk.quadrant & 2 == 0);
+        // Sides of inflow and outflow along x and y.
+        let sides_in = [usize::from(!east), 2 + usize::from(!north)];
+        let sides_out = [usize::from(east), 2 + usize::from(north)];
+        let columns = chunk.columns;
+        // Along a line, and across lines.
+        let (along, across) = if columns { (1, 0) } else { (0, 1) };
+        let (lines, length) = if columns { (nx, ny) } else { (ny, nx) };
+        let (forward_line, forward_cell) = if columns {
+            (east, north)
+        } else {
+            (north, east)
+        };
+        let lagged = [0, 2].map(|side| matches!(input.sides[side], Inflow::Closed { .. }));
+        let both = lagged[0] && lagged[1];
+
+        let inflow = |side: usize, face: usize| -> Pair {
+            let load = |values: &[f64], at: usize| -> Lanes<f64> {
+                std::array::from_fn(|l| values[at * nodes.len() + chunk.first + l])
+            };
+            match &input.sides[side] {
+                Inflow::Faces(faces) => velocity.equilibrium::<LINEAR, FUSED>(&faces[face]),
+                Inflow::Values(values) | Inflow::Closed { values, .. } => {
+                    [load(values, 2 * face), load(values, 2 * face + 1)]
+                }
+                Inflow::Mirror => {
+                    let images = &nodes.mirrored[side / 2][chunk.first..chunk.first + LANES];
+                    let left = &earlier.left[side];
+                    let of = |k: usize| -> Lanes<f64> {
+                        std::array::from_fn(|l| left[(2 * face + k) * nodes.len() + images[l]])
+                    };
+                    [of(0), of(1)]
+                }
+            }
+        };
+        let closed = match &input.sides[2 * along] {
+            Inflow::Closed { jump, .. } => {
+                let jump = velocity.equilibrium::<LINEAR, FUSED>(jump);
+                let sign = if forward_cell { 1.0 } else { -1.0 };
+                Some(jump.map(|part| part.map(|value| sign * value)))
+            }
+            _ => None,
+        };
+
+        let mut passing: Vec<Pair> = (0..length)
+            .map(|cell| {
+                let face = if forward_cell {
+                    cell
+                } else {
+                    length - 1 - cell
+                };
+                inflow(sides_in[across], face)
+            })
+            .collect();
+        for (cell, values) in passing.iter().enumerate() {
+            let face = if forward_cell {
+                cell
+            } else {
+                length - 1 - cell
+            };
+            let moments = velocity.moments(values, across);
+            add(&mut found.sides[sides_in[across]][face][1], moments);
+        }
+        let mut saved = if closed.is_some() {
+            passing.clone()
+        } else {
+            Vec::new()
+        };
+        let mut outflow = [Vec::new(), Vec::new()];
+        for axis in 0..2 {
+            if sweep.kept[sides_out[axis]] {
+                outflow[axis] = vec![0.0; sweep.faces(sides_out[axis]) * 2 * LANES];
+            }
+        }
+        let keep = |to: &mut Vec<f64>, face: usize, values: &Pair| {
+            if !to.is_empty() {
+                to[2 * face * LANES..][..LANES].copy_from_slice(&values[0]);
+                to[(2 * face + 1) * LANES..][..LANES].copy_from_slice(&values[1]);
+            }
+        };
+
+        for line in 0..lines {
+            let o = if forward_line { line } else { lines - 1 - line };
+            let first_line = line == 0;
+            let mut going = match closed {
+                None => inflow(sides_in[along], o),
+                Some(_) => NOTHING,
+            };
+            if closed.is_some() {
+                saved.copy_from_slice(&passing);
+            }
+            let mut without = NOTHING;
+            let passes = if closed.is_some() { 3 } else { 1 };
+            for pass in 0..passes {
+                let counts = pass + 1 == passes;
+                if let Some(jump) = &closed {
+                    if pass > 0 {
+                        passing.copy_from_slice(&saved);
+                    }
+                    if pass == 1 {
+                        without = going;
+                        going = [[1.0; LANES]; 2];
+                    } else if pass == 2 {
+                        for k in 0..2 {
+                            for l in 0..LANES {
+                                let slope = going[k][l] - without[k][l];
+                                going[k][l] = (without[k][l] + jump[k][l]) / (1.0 - slope);
+                            }
+                        }
+                    }
+                }
+                if counts {
+                    let moments = velocity.moments(&going, along);
+                    add(&mut found.sides[sides_in[along]][o][1], moments);
+                }
+                for step in 0..length {
+                    let at = if forward_cell {
+                        step
+                    } else {
+                        length - 1 - step
+                    };
+                    let (i, j) = if columns { (o, at) } else { (at, o) };
+                    let k = j * nx + i;
+                    let kind = space.kind[k];
+                    if kind == Kind::Solid {
+                        going = NOTHING;
+                        passing[step] = NOTHING;
+                        continue;
+                    }
+                    let coefficients = &input.cells[k];
+                    let volume = space.volume[k];
+                    let nu = coefficients[FREQUENCY] * volume;
+                    let local = velocity.equilibrium::<LINEAR, FUSED>(coefficients);
+                    let (x, y) = match columns {
+                        false => (going, passing[step]),
+                        true => (passing[step], going),
+                    };
+                    let (mut f, mut fx, mut fy) = (NOTHING, NOTHING, NOTHING);
+                    match kind {
+                        Kind::Full => {
+                            let [dx, dy] = space.widths(i, j);
+                            for l in 0..LANES {
+                                let flux = [velocity.x[l].abs() * dy, velocity.y[l].abs() * dx];
+                                let mut damped = [1.0; 2];
+                                if both && first_line {
+                                    let rest = nu + flux[along];
+                                    damped[across] = (DAMPING * flux[across] / rest).min(1.0);
+                                }
+                                for q in 0..2 {
+                                    let source = nu * local[q][l];
+                                    let inflow = [x[q][l], y[q][l]];
+                                    [f[q][l], fx[q][l], fy[q][l]] =
+                                        cell::full::<SOFT>(source, nu, flux, damped, inflow);
+                                }
+                            }
+                        }
+                        Kind::Cut => {
+                            let s = space.first[k];
+                            let segment = &space.segments[s];
+                            let open = &space.open[k];
+                            let wall = velocity.equilibrium::<LINEAR, FUSED>(&input.segments[s]);
+                            let closures = &space.closures[s].0[chunk.quadrant];
+                            let (wx, wy) = (
+                                segment.length * segment.normal[0],
+                                segment.length * segment.normal[1],
+                            );
+                            let mut arriving = NOTHING;
+                            for l in 0..LANES {
+                                let (ax, ay) = (velocity.x[l].abs(), velocity.y[l].abs());
+                                let normal = velocity.x[l] * wx + velocity.y[l] * wy;
+                                let flux = Fluxes {
+                                    x_in: ax * open[sides_in[0]],
+                                    y_in: ay * open[sides_in[1]],
+                                    wall_in: normal.max(0.0),
+                                    x_out: ax * open[sides_out[0]],
+                                    y_out: ay * open[sides_out[1]],
+                                    wall_out: (-normal).max(0.0),
+                                };
+                                let c = &closures[usize::from(normal < 0.0)];
+                                for q in 0..2 {
+                                    let source = nu * local[q][l];
+                                    let inflow = [x[q][l], y[q][l], wall[q][l]];
+                                    [f[q][l], fx[q][l], fy[q][l], arriving[q][l]] =
+                                        cell::cut::<SOFT>(source, nu, flux, c, inflow);
+                                }
+                            }
+                            if counts {
+                                let moments = velocity.arriving(&arriving, segment.normal);
+                                add(&mut found.segments[s], moments);
+                            }
+                        }
+                        Kind::Corner => {
+                            let s = space.first[k];
+                            let open = &space.open[k];
+                            let pair = [&space.segments[s], &space.segments[s + 1]];
+                            let walls = [s, s + 1]
+                                .map(|s| velocity.equilibrium::<LINEAR, FUSED>(&input.segments[s]));
+                            for l in 0..LANES {
+                                let (ax, ay) = (velocity.x[l].abs(), velocity.y[l].abs());
+                                let normal = pair.map(|segment| {
+                                    segment.length
+                                        * (velocity.x[l] * segment.normal[0]
+                                            + velocity.y[l] * segment.normal[1])
+                                });
+                                let out = ax * open[sides_out[0]]
+                                    + ay * open[sides_out[1]]
+                                    + (-normal[0]).max(0.0)
+                                    + (-normal[1]).max(0.0);
+                                for q in 0..2 {
+                                    let into = nu * local[q][l]
+                                        + ax * open[sides_in[0]] * x[q][l]
+                                        + ay * open[sides_in[1]] * y[q][l]
+                                        + normal[0].max(0.0) * walls[0][q][l]
+                                        + normal[1].max(0.0) * walls[1][q][l];
+                                    f[q][l] = into / (nu + out);
+                                }
+                            }
+                            (fx, fy) = (f, f);
+                            if counts {
+                                for (s, segment) in [s, s + 1].into_iter().zip(pair) {
+                                    let moments = velocity.arriving(&f, segment.normal);
+                                    add(&mut found.segments[s], moments);
+                                }
+                            }
+                        }
+                        Kind::Solid => {}
+                    }
+                    if counts {
+                        let part = velocity.sums::<LINEAR>(coefficients, &f, &local);
+                        add(&mut found.cells[k], part);
+                    }
+                    (going, passing[step]) = if columns { (fy, fx) } else { (fx, fy) };
+                }
+            }
+            let moments = velocity.moments(&going, along);
+            add(&mut found.sides[sides_out[along]][o][0], moments);
+            keep(&mut outflow[along], o, &going);
+        }
+        for (step, values) in passing.iter().enumerate() {
+            let face = if forward_cell {
+                step
+            } else {
+                length - 1 - step
+            };
+            let moments = velocity.moments(values, across);
+            add(&mut found.sides[sides_out[across]][face][0], moments);
+            keep(&mut outflow[across], face, values);
+        }
+        for (axis, values) in outflow.into_iter().enumerate() {
+            if !values.is_empty() {
+                found.left.push((chunk.first, sides_out[axis], values));
+            }
+        }
+    }
+}
+
+/// Eight velocities and their volumes.
+struct Velocities {
+    x: Lanes<f64>,
+    y: Lanes<f64>,
+    weight: Lanes<f64>,
+}
+
+impl Velocities {
+    #[inline(always)]
+    fn equilibrium<const LINEAR: bool, const FUSED: bool>(&self, c: &Coefficients) -> Pair {
+        let mut pair = NOTHING;
+        for l in 0..LANES {
+            let exponential = |x: f64| x.exp_fast::<FUSED>();
+            let [g, h] = equilibrium::<LINEAR>(c, [self.x[l], self.y[l]], exponential);
+            pair[0][l] = g;
+            pair[1][l] = h;
+        }
+        pair
+    }
+
+    /// Sums over the lanes of what the cell keeps.
+    #[inline(always)]
+    fn sums<const LINEAR: bool>(
+        &self,
+        c: &Coefficients,
+        f: &Pair,
+        local: &Pair,
+    ) -> [f64; UNKNOWNS] {
+        let mut parts = [[0.0; LANES]; UNKNOWNS];
+        for l in 0..LANES {
+            let part = sums::<LINEAR>(
+                c,
+                [self.x[l], self.y[l]],
+                self.weight[l],
+                [f[0][l], f[1][l]],
+                [local[0][l], local[1][l]],
+            );
+            for k in 0..UNKNOWNS {
+                parts[k][l] = part[k];
+            }
+        }
+        parts.map(total)
+    }
+
+    /// Moments through a face across an axis.
+    #[inline(always)]
+    fn moments(&self, f: &Pair, axis: usize) -> [f64; MOMENTS] {
+        let speed = if axis == 0 { &self.x } else { &self.y };
+        self.weighed(f, &speed.map(f64::abs))
+    }
+
+    /// Moments of what arrives at a segment.
+    #[inline(always)]
+    fn arriving(&self, f: &Pair, normal: [f64; 2]) -> [f64; MOMENTS] {
+        let mut speed = [0.0; LANES];
+        for l in 0..LANES {
+            speed[l] = (-(self.x[l] * normal[0] + self.y[l] * normal[1])).max(0.0);
+        }
+        self.weighed(f, &speed)
+    }
+
+    #[inline(always)]
+    fn weighed(&self, f: &Pair, speed: &Lanes<f64>) -> [f64; MOMENTS] {
+        let mut parts = [[0.0; LANES]; MOMENTS];
+        for l in 0..LANES {
+            let part = self.weight[l] * speed[l];
+            let mass = part * f[0][l];
+            let square = self.x[l] * self.x[l] + self.y[l] * self.y[l];
+            parts[0][l] = mass;
+            parts[1][l] = self.x[l] * mass;
+            parts[2][l] = self.y[l] * mass;
+            parts[3][l] = square * mass + part * f[1][l];
+        }
+        parts.map(total)
+    }
+}
+
+/// The sum of all lanes, by halves.
+#[inline(always)]
+fn total(x: Lanes<f64>) -> f64 {
+    let half = [x[0] + x[4], x[1] + x[5], x[2] + x[6], x[3] + x[7]];
+    (half[0] + half[2]) + (half[1] + half[3])
+}
+
+#[inline(always)]
+fn add<const N: usize>(to: &mut [f64; N], part: [f64; N]) {
+    for (to, part) in to.iter_mut().zip(part) {
+        *to += part;
+    }
+}

@@ -1,0 +1,93 @@
+//! Flows beside closed forms and published values.
+
+use super::*;
+
+fn case(text: &str) -> Case {
+    toml::from_str(text).unwrap()
+}
+
+fn solved(text: &str) -> Findings {
+    solve(&case(text), &mut |_, _| true).unwrap()
+}
+
+/// A body of unit size in a stream without collisions.
+fn free(speed: f64, body: &str) -> Findings {
+    solved(&format!(
+        r#"
+        gas = {{ delta = 1e-9 }}
+        domain = {{ x = [-1, 1], y = [-1, 1], h = 0.05, core = [[-0.6, 0.6], [-0.6, 0.6]], growth = 1.2, largest = 0.3 }}
+        velocities = {{ kind = "polar", angles = 96, speeds = 12 }}
+        [sides]
+        left = {{ kind = "stream", speed_ratio = {speed} }}
+        right = {{ kind = "stream", speed_ratio = {speed} }}
+        bottom = {{ kind = "stream", speed_ratio = {speed} }}
+        top = {{ kind = "stream", speed_ratio = {speed} }}
+        [[body]]
+        {body}
+        "#
+    ))
+}
+
+#[test]
+fn a_cylinder_without_collisions_has_its_drag_and_heat() {
+    let findings = free(1.0, "shape = \"circle\"\nradius = 0.5");
+    let body = &findings.bodies[0];
+    let drag = body.drag_coefficient.unwrap();
+    let heat = body.heat_coefficient.unwrap();
+    // Closed form of diffuse reflection.
+    assert!((drag / 4.666193 - 1.0).abs() < 2e-3, "{drag}");
+    assert!((heat / 1.637055 - 1.0).abs() < 3e-3, "{heat}");
+    assert!(body.lift_coefficient.unwrap().abs() < 1e-3);
+    assert!(findings.balance.mass.abs() < 1e-9, "{:?}", findings.balance);
+}
+
+#[test]
+fn a_turned_rectangle_without_collisions_has_lift() {
+    let findings = free(1.0, "shape = \"rectangle\"\nsize = [1.0, 0.2]\nangle = 30");
+    let body = &findings.bodies[0];
+    for (found, expected) in [
+        (body.drag_coefficient.unwrap(), 2.880067),
+        (body.lift_coefficient.unwrap(), -0.986829),
+        (body.heat_coefficient.unwrap(), 1.085543),
+    ] {
+        assert!(
+            (found / expected - 1.0).abs() < 1e-3,
+            "{found} for {expected}"
+        );
+    }
+}
+
+/// Heat or torque between cylinders of radius 1/2 and 1 by linear BGK.
+fn annulus(delta: f64, h: f64, inner: &str) -> Findings {
+    solved(&format!(
+        r#"
+        gas = {{ model = "bgk", delta = {delta}, linear = true }}
+        domain = {{ x = [-1.05, 1.05], y = [-1.05, 1.05], h = {h} }}
+        velocities = {{ kind = "polar", angles = 96, speeds = 12 }}
+        sides = {{ left = {{ kind = "vacuum" }}, right = {{ kind = "vacuum" }}, bottom = {{ kind = "vacuum" }}, top = {{ kind = "vacuum" }} }}
+        [[body]]
+        name = "inner"
+        shape = "circle"
+        radius = 0.5
+        {inner}
+        [[body]]
+        name = "outer"
+        shape = "circle"
+        radius = 1.0
+        hollow = true
+        "#
+    ))
+}
+
+#[test]
+fn heat_and_torque_between_cylinders_are_those_of_the_integral_equations() {
+    // The inner wall turns with unit speed: twice the radius 1/2.
+    for (delta, heat, torque) in [(0.1, 0.873578, 0.440532), (1.0, 0.772462, 0.416728)] {
+        let warm = annulus(delta, 0.05, "temperature = 1");
+        let found = -warm.bodies[0].heat;
+        assert!((found / heat - 1.0).abs() < 1e-3, "{delta}: {found}");
+        let turning = annulus(delta, 0.05, "rotation = 2");
+        let found = -turning.bodies[0].moment;
+        assert!((found / torque - 1.0).abs() < 5e-3, "{delta}: {found}");
+    }
+}
