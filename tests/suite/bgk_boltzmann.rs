@@ -385,7 +385,10 @@ fn steady_runs_go_on_to_the_same_bits() {
 #[test]
 fn known_results_are_found() {
     let folder = tempfile::tempdir().unwrap();
-    let report = run(folder.path(), "validate --quick --backend cpu --out out");
+    let report = run(
+        folder.path(),
+        "paper validate --quick --backend cpu --out out",
+    );
     let near = |row: &Value, found: &str, known: &str, share: f64| {
         let [found, known] = [found, known].map(|key| row[key].as_f64().unwrap());
         assert!((found / known - 1.0).abs() < share, "{row}");
@@ -455,8 +458,8 @@ fn bad_input_is_refused_in_one_line() {
             "negative populations",
         ),
         (
-            "bench --timings empty.txt --out figures",
-            "cargo bench --bench bgk",
+            "paper timings empty.txt --out figures",
+            "cargo bench --bench NAME",
         ),
         (
             "cavity --resume saved/checkpoint.rarefy --delta 2",

@@ -80,12 +80,18 @@ fn every_subcommand_has_help() {
         ("sum", "--exact"),
         ("dot", "--round"),
         ("dft", "--digits"),
-        ("digits", "--timings"),
+        ("paper", "frontier"),
+        ("paper bench", "--quick"),
+        ("paper digits", "--digits"),
+        ("paper frontier", "--convergence"),
+        ("paper timings", "<FILE>"),
+        ("paper validate", "--quick"),
         ("doctor", "--json"),
         ("completions", "<SHELL>"),
         ("man", "<DIR>"),
     ] {
-        let output = done(dir.path(), &[command, "--help"]);
+        let line: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let output = done(dir.path(), &line);
         assert!(text(&output.stdout).contains(option), "{command}");
         let example = format!("\n  rarefy {command} ");
         assert!(text(&output.stdout).contains(&example), "{command}");
@@ -105,6 +111,8 @@ fn shells_and_manuals_know_the_options() {
     let page = |name: &str| fs::read_to_string(dir.path().join("pages/man1").join(name)).unwrap();
     assert!(page("rarefy.1").contains(".TH rarefy"));
     assert!(page("rarefy-relax.1").contains("rarefy relax"));
+    assert!(page("rarefy-paper.1").contains("frontier"));
+    assert!(page("rarefy-paper-digits.1").contains("rarefy paper digits"));
     refused(
         dir.path(),
         &["man", "pages/man1/rarefy.1"],

@@ -257,7 +257,7 @@ fn records_have_one_shape() {
     let dir = folder();
     let at = dir.path();
     fs::write(at.join("x.txt"), "1\n2\n").unwrap();
-    let more = ["sum x.txt", "dot x.txt x.txt", "digits"];
+    let more = ["sum x.txt", "dot x.txt x.txt", "paper digits"];
     let flows = [
         &format!("{CAVITY} --cells 4"),
         &format!("{SHOCK} --cells 40"),

@@ -412,14 +412,6 @@ fn wrong_usage_is_refused_in_one_line() {
             with(&["exp(-x)", "--xi", "1", "--interpolation", "chebyshev"]),
             "--interpolation has no effect with an integrand without --samples",
         ),
-        (
-            vec!["--timings", "t.txt", "--out", "o", "--gauss", "9"],
-            "--gauss has no effect with --timings",
-        ),
-        (
-            vec!["--timings", "t.txt", "--out", "o", "--mu", "9"],
-            "--mu has no effect with --timings",
-        ),
     ] {
         refused(dir.path(), &arguments, why);
     }
@@ -559,44 +551,6 @@ fn every_public_case_by_the_command() {
             }
         }
     }
-}
-
-/// The paper's figures from what the bench printed.
-#[test]
-fn the_papers_figures_are_drawn() {
-    let dir = tempfile::tempdir().unwrap();
-    let table = "| | N | M = 1 | M = 5 | M = 50000 |\n|---|---|---|---|---|\n| one core f64 | 16 | 2 | 4 | 25000 |\n\
-                 | warp f32 hardware with transfers | 16 | 29 | 30 | 83 |\n| table f32 hardware | 16 | 3 | 3 | 45 |\n";
-    fs::write(dir.path().join("bench.txt"), table).unwrap();
-    fs::write(dir.path().join("other.txt"), "nothing").unwrap();
-    done(
-        dir.path(),
-        &["--timings", "bench.txt", "--out", "figures", "--quiet"],
-    );
-    for name in [
-        "figure_7_8.png",
-        "figure_10_12_13.png",
-        "figure_11.png",
-        "times.csv",
-        "run.json",
-    ] {
-        assert!(dir.path().join("figures").join(name).exists(), "{name}");
-    }
-    let text = fs::read_to_string(dir.path().join("figures/figure_11.csv")).unwrap();
-    assert!(
-        text.starts_with("areas,bound,f32_hardware,f32_software,f64\n1,"),
-        "{text}"
-    );
-    refused(
-        dir.path(),
-        &["--timings", "bench.txt"],
-        "--out DIR is needed",
-    );
-    refused(
-        dir.path(),
-        &["--timings", "other.txt", "--out", "figures"],
-        "holds no times of integrals",
-    );
 }
 
 #[test]

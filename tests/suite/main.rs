@@ -42,6 +42,7 @@ mod longman_paper;
 mod lost_device;
 mod meeting;
 mod nccl;
+mod paper_cli;
 mod processes;
 mod promises_cli;
 mod ptx;

@@ -32,7 +32,7 @@ fn files_that_no_run_wrote_are_kept() {
             "lorenz.csv",
         ),
         ("rates --grid 8", "errors.csv"),
-        ("digits", "figure_2.csv"),
+        ("paper digits", "figure_2.csv"),
         ("dft x.txt", "spectrum.csv"),
         ("collide --input f.npy --vmax 5", "q.npy"),
         (

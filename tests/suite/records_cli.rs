@@ -99,7 +99,7 @@ fn the_chapters_list_the_keys_of_results() {
         ("sum", "sum x.txt".to_owned()),
         ("dot", "dot x.txt x.txt".to_owned()),
         ("dft", "dft x.txt".to_owned()),
-        ("digits", "digits".to_owned()),
+        ("paper digits", "paper digits".to_owned()),
     ] {
         let result = result_of(&line);
         let found: BTreeSet<String> = result.as_object().unwrap().keys().cloned().collect();

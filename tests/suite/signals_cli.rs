@@ -47,8 +47,8 @@ fn work_of_all_kinds_ends_at_a_signal_with_a_line_and_without_a_lock() {
             "-INT",
             "interrupted; nothing is saved",
         ),
-        ("validate", "-TERM", "interrupted; nothing is saved"),
-        ("bench", "-INT", "interrupted; nothing is saved"),
+        ("paper validate", "-TERM", "interrupted; nothing is saved"),
+        ("paper bench", "-INT", "interrupted; nothing is saved"),
         (
             "market --scenario voucher --cells 128 --dt 0.00001 --backend cpu",
             "-INT",
@@ -57,7 +57,10 @@ fn work_of_all_kinds_ends_at_a_signal_with_a_line_and_without_a_lock() {
     ] {
         let folder = folder();
         let at = folder.path();
-        let command = line.split(' ').next().unwrap();
+        let command = match line {
+            _ if line.starts_with("paper") => line.replace(' ', "-"),
+            _ => line.split(' ').next().unwrap().into(),
+        };
         let lock = format!("rarefy-out/{command}/.rarefy.lock");
         let output = signalled(at, &format!("{line} --quiet"), &lock, signal);
         let stderr = text(&output.stderr);

@@ -386,12 +386,8 @@ fn bad_input_is_refused_in_one_line() {
             "--exact has no effect with --mean",
         ),
         (
-            "digits --precision f32",
-            "--precision has no effect with digits",
-        ),
-        (
-            "bench --timings none.txt --out o --precision f32",
-            "--precision has no effect with --timings",
+            "paper digits --precision f32",
+            "--precision has no effect with paper digits",
         ),
         ("sum x.npy --round f16", "f16"),
         (

@@ -69,10 +69,10 @@ const EVIDENCE: &[Evidence] = &[
     Evidence {
         name: "frontier",
         arguments: &[
-            "rates",
+            "paper",
+            "frontier",
             "--convergence",
             "12,16,20",
-            "--frontier",
             "--precision",
             "f32",
         ],
@@ -84,12 +84,12 @@ const EVIDENCE: &[Evidence] = &[
     },
     Evidence {
         name: "timings",
-        arguments: &["rates", "--timings", "docs/benchmarks/collision-h200.txt"],
+        arguments: &["paper", "timings", "docs/benchmarks/collision-h200.txt"],
         takes: &[("timings.png", "figures/timings.png")],
     },
     Evidence {
         name: "longman",
-        arguments: &["longman", "--timings", "docs/benchmarks/longman-h200.txt"],
+        arguments: &["paper", "timings", "docs/benchmarks/longman-h200.txt"],
         takes: &[
             ("times.csv", "longman/times.csv"),
             ("figure_7_8.png", "longman/figure_7_8.png"),
@@ -101,16 +101,22 @@ const EVIDENCE: &[Evidence] = &[
     },
     Evidence {
         name: "digits",
-        arguments: &[
-            "digits",
-            "--timings",
-            "docs/benchmarks/signed_digit-integers-h200.txt",
-        ],
+        arguments: &["paper", "digits"],
         takes: &[
             ("figure_2.csv", "signed-digit/figure_2.csv"),
             ("figure_2.png", "signed-digit/figure_2.png"),
             ("figure_3.csv", "signed-digit/figure_3.csv"),
             ("figure_3.png", "signed-digit/figure_3.png"),
+        ],
+    },
+    Evidence {
+        name: "integers",
+        arguments: &[
+            "paper",
+            "timings",
+            "docs/benchmarks/signed_digit-integers-h200.txt",
+        ],
+        takes: &[
             ("figure_5.png", "signed-digit/figure_5.png"),
             ("figure_6.png", "signed-digit/figure_6.png"),
             ("figure_7.png", "signed-digit/figure_7.png"),
@@ -120,7 +126,7 @@ const EVIDENCE: &[Evidence] = &[
     },
     Evidence {
         name: "models",
-        arguments: &["validate"],
+        arguments: &["paper", "validate"],
         takes: &[
             ("plates.csv", "bgk/plates.csv"),
             ("cavities.csv", "bgk/cavities.csv"),
@@ -137,7 +143,7 @@ const EVIDENCE: &[Evidence] = &[
     },
     Evidence {
         name: "speedups",
-        arguments: &["bench", "--timings", "docs/benchmarks/bgk-h200.txt"],
+        arguments: &["paper", "timings", "docs/benchmarks/bgk-h200.txt"],
         takes: &[
             ("figures_line.csv", "bgk/figures_line.csv"),
             ("figures_plane.csv", "bgk/figures_plane.csv"),

@@ -14,6 +14,7 @@ use super::failure::Failure;
 use super::record;
 use super::swept;
 use super::text::reason;
+use super::tree;
 use crate::error::Error;
 use suggestions::{nearest, similar};
 
@@ -46,16 +47,14 @@ impl Layered {
         mut arguments: Vec<OsString>,
     ) -> Result<Self, Failure> {
         // A value that begins with a minus may be a number: the option reports its valid range.
-        let command = command
-            .color(clap::ColorChoice::Auto)
-            .mut_subcommands(|sub| {
-                sub.mut_args(|arg| match arg.get_long() {
-                    Some(_) if arg.get_action().takes_values() => arg.allow_negative_numbers(true),
-                    _ => arg,
-                })
-            });
+        let command = tree::map_leaves(command.color(clap::ColorChoice::Auto), |sub| {
+            sub.mut_args(|arg| match arg.get_long() {
+                Some(_) if arg.get_action().takes_values() => arg.allow_negative_numbers(true),
+                _ => arg,
+            })
+        });
         // Required options may be in the file: the first passes require nothing.
-        let lenient = command.clone().mut_subcommands(|sub| {
+        let lenient = tree::map_leaves(command.clone(), |sub| {
             sub.mut_args(|arg| {
                 let arg = arg.required(false);
                 arg.required_unless_present(clap::builder::Resettable::Reset)
@@ -75,14 +74,14 @@ impl Layered {
                     }
                     _ => refused(&error, origin.as_deref(), &command, &arguments),
                 })?;
-            let Some((name, given)) = given.subcommand() else {
+            let Some((name, given)) = tree::leaf(&given) else {
                 continue;
             };
             let Some((path, sections)) = layer(&command, name, given)? else {
                 continue;
             };
             let (options, files) = options_of(&command, name, given, (sections, &path), &mut off)?;
-            // The subcommand is the first argument: the command itself has no options that take a value.
+            // No argument before the subcommand's name is the value of an option.
             let place = arguments
                 .iter()
                 .skip(1)
@@ -113,7 +112,7 @@ impl Layered {
 
     /// The subcommand of this name.
     pub(super) fn subcommand(&self, name: &str) -> Option<&clap::Command> {
-        self.command.find_subcommand(name)
+        tree::find(&self.command, name)
     }
 }
 
@@ -133,6 +132,7 @@ fn refused(
     arguments: &[OsString],
 ) -> Failure {
     let failure = not_text(error, arguments)
+        .or_else(|| of_a_paper(error, command))
         .or_else(|| unknown_option(error, command, arguments))
         .unwrap_or_else(|| Failure::usage(error));
     match (failure, origin) {
@@ -157,6 +157,19 @@ fn not_text(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
     )))
 }
 
+/// The message on a command that is there below `rarefy paper` alone.
+fn of_a_paper(error: &clap::Error, command: &clap::Command) -> Option<Failure> {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let place = tree::spelled(command, found);
+    (place != *found).then(|| {
+        Failure::Usage(format!(
+            "unrecognized subcommand '{found}'; figures of the papers are by 'rarefy {place}'"
+        ))
+    })
+}
+
 /// The message on an option that the subcommand lacks: clap's own suggestions are far-fetched.
 fn unknown_option(
     error: &clap::Error,
@@ -173,8 +186,8 @@ fn unknown_option(
     let sub = arguments
         .iter()
         .skip(1)
-        .find_map(|argument| command.find_subcommand(argument))?;
-    let name = sub.get_name();
+        .find_map(|argument| tree::find(command, argument.to_str()?))?;
+    let name = tree::spelled(command, sub.get_name());
     let hint = match nearest(word, sub.get_arguments().filter_map(Arg::get_long)) {
         Some(other) => format!("; a similar argument exists: '--{other}'"),
         None => format!("; 'rarefy {name} --help' lists the options"),
@@ -247,14 +260,13 @@ fn options_of(
     let (mut options, mut files) = (Vec::new(), Vec::new());
     let on_the_line =
         |arg: &&Arg| given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
-    let own = command.find_subcommand(name);
+    let own = tree::find(command, name);
     let own = own.into_iter().flat_map(clap::Command::get_arguments);
     let mut above: Vec<&Arg> = own.filter(on_the_line).collect();
     sections.sort_by_key(|(section, _)| section == "common");
     for (section, table) in &sections {
-        let of_section = command
-            .find_subcommand(if section == "common" { name } else { section })
-            .expect("sections are those of commands");
+        let of_section = if section == "common" { name } else { section };
+        let of_section = tree::find(command, of_section).expect("sections are those of commands");
         let mut here = Vec::new();
         for (key, value) in table {
             let arg = known_option(of_section, section, key, path)?;
@@ -297,8 +309,7 @@ fn options_of(
 fn section_names(command: &clap::Command) -> Vec<&str> {
     std::iter::once("common")
         .chain(
-            command
-                .get_subcommands()
+            tree::leaves(command)
                 .filter(|sub| sub.get_arguments().any(|arg| arg.get_id() == "config"))
                 .map(clap::Command::get_name),
         )
@@ -329,17 +340,18 @@ fn read_sections(command: &clap::Command, name: &str, path: &Path) -> Result<Vec
     let names = section_names(command);
     if path.extension().is_some_and(|e| e == "json") {
         let object = record::parsed(path, text.as_bytes())?;
+        let this = tree::spelled(command, name);
+        let of_another = |of: &str| {
+            let mut all = names.iter().map(|name| tree::spelled(command, name));
+            of != this && all.any(|other| other == of)
+        };
         return match (&object["command"], &object["parameters"]) {
-            (Value::String(of), Value::Object(_)) if names.contains(&of.as_str()) && of != name => {
-                Err(Error::file(
-                    path,
-                    format!(
-                        "a run of 'rarefy {of}', whose options are not those of 'rarefy {name}'"
-                    ),
-                ))
-            }
-            (Value::String(of), Value::Object(table)) if of == name => {
-                Ok(vec![(of.clone(), record::options(table))])
+            (Value::String(of), Value::Object(_)) if of_another(of) => Err(Error::file(
+                path,
+                format!("a run of 'rarefy {of}', whose options are not those of 'rarefy {this}'"),
+            )),
+            (Value::String(of), Value::Object(table)) if *of == this => {
+                Ok(vec![(name.to_owned(), record::options(table))])
             }
             _ => Err(Error::file(path, "not the run.json of a rarefy command")),
         };
@@ -387,7 +399,7 @@ fn known_option<'a>(
         let hint = similar(key, options().map(long)).unwrap_or_else(|| {
             format!(
                 "; the keys are the options of 'rarefy {} --help'",
-                command.get_name()
+                tree::spelled(&super::command(), command.get_name())
             )
         });
         Error::file(path, format!("unknown key '{key}' in [{section}]{hint}"))
@@ -455,7 +467,7 @@ mod tests {
         ];
         let command = super::super::command();
         let mut seen = 0;
-        for sub in command.get_subcommands() {
+        for sub in tree::leaves(&command) {
             let options = sub
                 .get_arguments()
                 .filter(|arg| arg.get_action().takes_values())
@@ -464,12 +476,11 @@ mod tests {
                 let values = ["-1", "x", "", "1.5", "1e999", "99999999999999999999999"];
                 values.map(|value| (option, value))
             }) {
-                let arguments = [
-                    "rarefy".into(),
-                    sub.get_name().into(),
-                    format!("--{option}={value}").into(),
-                ];
-                let Err(failure) = parse(command.clone(), arguments.into()) else {
+                let name = tree::spelled(&command, sub.get_name());
+                let mut arguments: Vec<OsString> = vec!["rarefy".into()];
+                arguments.extend(name.split(' ').map(OsString::from));
+                arguments.push(format!("--{option}={value}").into());
+                let Err(failure) = parse(command.clone(), arguments) else {
                     continue;
                 };
                 seen += 1;

@@ -143,7 +143,7 @@ mod tests {
         let (_, table) = page.split_once("## Earlier spellings").expect("a table");
         let command = crate::cli::command();
         let mut seen = 0;
-        for sub in command.get_subcommands() {
+        for sub in crate::cli::tree::leaves(&command) {
             for arg in sub.get_arguments() {
                 let hidden = arg.is_hide_set().then(|| arg.get_long()).flatten();
                 let hidden = hidden.filter(|name| !super::FOREIGN.contains(name));

@@ -11,7 +11,7 @@ use clap::ArgMatches;
 
 use super::failure::Failure;
 use super::interrupt::hangup;
-use super::{ranks, streams};
+use super::{ranks, streams, tree};
 use crate::compute::{Backend, Compute, Devices};
 use crate::distributed::Place;
 use crate::error::{Error, Result};
@@ -69,7 +69,7 @@ pub(super) fn refuse_within(matches: &ArgMatches) -> std::result::Result<(), Fai
 
 /// The options of the subcommand, where they ask for processes.
 fn asking(matches: &ArgMatches) -> Option<&ArgMatches> {
-    let (_, sub) = matches.subcommand()?;
+    let (_, sub) = tree::leaf(matches)?;
     let asked = sub.try_get_one::<bool>("processes").ok().flatten();
     asked.is_some_and(|asked| *asked).then_some(sub)
 }

@@ -1,14 +1,11 @@
 //! `rarefy longman`: many infinite integrals of oscillating functions.
 
-pub(super) mod figures;
 mod parameters;
 mod problem;
 mod results;
 
 use std::path::Path;
 use std::time::Instant;
-
-use serde_json::json;
 
 use super::failure::Failure;
 use super::options::{Common, without_effect};
@@ -35,10 +32,6 @@ const GPU_CHUNK: usize = 1 << 22;
 pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     let common = &args.common;
-    if let Some(path) = &args.timings {
-        args.refuse_settings_of_integrals()?;
-        return draw(path, common, begun);
-    }
     if args.samples.is_none() {
         without_effect(
             "an integrand without --samples",
@@ -123,37 +116,6 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
         report.finish(|total| outcome.summary(&title(args), spent, total))?;
     }
     outcome.valid()
-}
-
-/// The paper's figures, from the times of the bench.
-fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(), Failure> {
-    if common.out.is_none() {
-        return Err(Failure::Usage(
-            "--timings draws plots: --out DIR is needed".into(),
-        ));
-    }
-    let times = figures::Times::read(path)?;
-    let parameters = json!({ "timings": path.display().to_string(), "backend": common.backend });
-    let mut report = Report::new("longman", &parameters, common, begun);
-    report.open_given()?;
-    let machine = common.compute().resolve()?;
-    report.set("machine", machine.describe());
-    let errors = figures::Precisions::new(&machine)?;
-    report.write(|out| {
-        out.put("times.csv", &times.table()?)?;
-        out.put("figure_11.csv", &errors.table()?)?;
-        out.plot("figure_11.png", errors.figure());
-        for (name, figure) in times.figures() {
-            out.plot(name, figure);
-        }
-        Ok(())
-    })?;
-    report.finish(|total| {
-        format!(
-            "Figures 7 to 13 of the paper ({:.2} s)",
-            total.as_secs_f64()
-        )
-    })
 }
 
 fn integrate(

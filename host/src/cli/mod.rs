@@ -28,13 +28,9 @@
 //! | `vti` | fields for VTK |
 //! | `flow`, `steady` | flows in time and steady: flags, loops, checkpoints; the iteration to a steady state |
 //! | `verify` | errors of a discretisation: flags, repeats, texts |
-//! | `bench_table` | the tables that benches print |
-//! | `timings`, `bgk_times` | figures of such times |
+//! | `tree` | subcommands of the command and of `rarefy paper` |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
-mod bench;
-mod bench_table;
-mod bgk_times;
 mod cavity;
 mod checkpoint;
 mod checkpoint_parts;
@@ -43,14 +39,12 @@ mod config;
 mod contour;
 mod couette;
 mod dft;
-mod digits;
 mod distribution;
 mod doctor;
 mod failure;
 mod flags;
 mod flow;
 mod fourier;
-mod frontier;
 #[cfg(test)]
 mod fuzz;
 mod interrupt;
@@ -68,6 +62,7 @@ mod numbers;
 mod operator;
 mod options;
 mod output;
+mod paper;
 #[doc(hidden)]
 pub mod parsers;
 mod plates;
@@ -93,8 +88,7 @@ mod summary;
 mod sweep;
 mod swept;
 mod text;
-mod timings;
-mod validate;
+mod tree;
 mod values;
 mod verify;
 mod vti;
@@ -123,7 +117,6 @@ enum Command {
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
     Dft(dft::DftArgs),
-    Digits(digits::DigitsArgs),
     Sum(sum::SumArgs),
     Dot(sum::DotArgs),
     Isotropic(isotropic::IsotropicArgs),
@@ -134,8 +127,7 @@ enum Command {
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
     Longman(Box<longman::LongmanArgs>),
-    Validate(validate::ValidateArgs),
-    Bench(bench::BenchArgs),
+    Paper(paper::PaperArgs),
     Doctor(doctor::DoctorArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
@@ -220,7 +212,7 @@ fn read_alike<T>(read: Result<T, Failure>) -> Result<T, Failure> {
 
 /// Readies the process for the work of a command.
 fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
-    let sub = matches.subcommand().map(|(_, sub)| sub);
+    let sub = tree::leaf(matches).map(|(_, sub)| sub);
     if sub.is_some_and(takes_one_device) {
         make_few_queues();
     }
@@ -272,8 +264,8 @@ fn check(matches: &ArgMatches) -> Result<serde_json::Value, Failure> {
 /// A failure with the options of the subcommand for the fields of the library.
 fn named(failure: Failure, matches: &ArgMatches) -> Failure {
     let command = command();
-    let sub = matches.subcommand_name();
-    failure.with_options(sub.and_then(|name| command.find_subcommand(name)))
+    let sub = tree::leaf(matches);
+    failure.with_options(sub.and_then(|(name, _)| tree::find(&command, name)))
 }
 
 fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {
@@ -282,7 +274,6 @@ fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
         (Some(Command::Dft(args)), _) => dft::run(&args),
-        (Some(Command::Digits(args)), _) => digits::run(&args),
         (Some(Command::Sum(args)), _) => sum::run_sum(&args),
         (Some(Command::Dot(args)), _) => sum::run_dot(&args),
         (Some(Command::Isotropic(args)), Some(sub)) => isotropic::run(&args, sub),
@@ -293,11 +284,18 @@ fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Longman(args)), _) => longman::run(&args),
-        (Some(Command::Validate(args)), _) => validate::run(&args),
-        (Some(Command::Bench(args)), _) => bench::run(&args),
+        (Some(Command::Paper(args)), _) => paper::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         (Some(Command::Completions(args)), _) => shell::completions(&args, command()),
         (Some(Command::Man(args)), _) => shell::man(&args, command()),
         _ => streams::print(&command().render_long_help().to_string()),
+    }
+}
+
+/// Prints the help of a command.
+fn help_of(line: &[&str]) -> Result<(), Failure> {
+    match command().try_get_matches_from(line.iter().chain(&["--help"])) {
+        Err(help) => Err(Failure::usage(&help)),
+        Ok(_) => Ok(()),
     }
 }

@@ -153,10 +153,11 @@ impl Transaction {
     /// `rarefy-out/COMMAND-2`, and so on; with `overwrite` they replace it.
     pub(super) fn default_folder(&mut self, command: &str, overwrite: bool) -> Result<PathBuf> {
         let mut number = 1;
+        let first = command.replace(' ', "-");
         loop {
             let name = match number {
-                1 => command.to_owned(),
-                _ => format!("{command}-{number}"),
+                1 => first.clone(),
+                _ => format!("{first}-{number}"),
             };
             let path = Path::new(DEFAULT_FOLDER).join(name);
             // A folder that cannot be written to ends the search; one that is taken does not.

@@ -7,17 +7,15 @@ mod verify;
 use std::time::Instant;
 
 use super::failure::Failure;
-use super::frontier::Frontier;
 use super::progress::Progress;
 use super::report::Report;
-use super::timings::Timings;
 use super::verify::{Verified, VerifyArgs};
 use crate::collision::transport::{self, BKW_K, Flux, RATES_HALF_WIDTH, Study};
 use crate::collision::{
     CollisionOperator, CorrectionMethod, Method, OperatorConfig, Order, VelocityGrid,
 };
 use parameters::Methods;
-pub(super) use parameters::RatesArgs;
+pub(super) use parameters::{Grids, RatesArgs};
 use results::{Exact, Outcome};
 
 /// The corrections, in the order of the tables.
@@ -91,23 +89,10 @@ fn studies(
 pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let started = Instant::now();
-    let mut sizes = args.convergence.clone().map_or(vec![], |sizes| sizes.0);
-    let grid = args.grid.or(if sizes.is_empty() { Some(20) } else { None });
-    sizes.extend(grid);
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes = args.grids.sizes();
     let full = RatesArgs {
-        grid,
+        grids: args.grids.full(),
         ..args.clone()
-    };
-    let timings = match (&args.timings, &common.out) {
-        (Some(path), Some(_)) => Some(Timings::read(path)?),
-        (Some(_), None) => {
-            return Err(Failure::Usage(
-                "--timings draws a plot: --out DIR is needed".into(),
-            ));
-        }
-        (None, _) => None,
     };
     if args.order.is_some() && args.method == Methods::Spectral {
         return Err(Failure::Usage(
@@ -144,16 +129,6 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     )?;
     let (studies, errors): (Vec<_>, Vec<_>) = studies.into_iter().unzip();
     report.time("studies", started.elapsed());
-    let frontier = match args.frontier {
-        true => {
-            let mut progress = Progress::new("rates", common.quiet);
-            let done = |n, way: &str| progress.update(1.0, || format!("{n}^3 velocities, {way}"));
-            let frontier = Frontier::measure(&base, &sizes, done)?;
-            progress.finish();
-            Some(frontier)
-        }
-        false => None,
-    };
 
     let outcome = Outcome {
         model: args.model,
@@ -170,18 +145,6 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         convergence: sizes.len() > 1,
     };
     outcome.report(&mut report);
-    report.write(|out| {
-        outcome.write(out)?;
-        if let Some(timings) = &timings {
-            out.plot("timings.png", timings.plot());
-        }
-        match &frontier {
-            Some(frontier) => frontier.write(out),
-            None => Ok(()),
-        }
-    })?;
-    report.finish(|total| {
-        let frontier = frontier.as_ref().map(Frontier::summary);
-        outcome.summary(total) + &frontier.unwrap_or_default()
-    })
+    report.write(|out| outcome.write(out))?;
+    report.finish(|total| outcome.summary(total))
 }

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 
 use super::failure::Failure;
 use super::output::Transaction;
-use super::streams;
+use super::{streams, tree};
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
@@ -50,9 +50,12 @@ pub(super) fn man(args: &ManArgs, mut command: Command) -> Result<(), Failure> {
     files.folder(&args.folder)?;
     command.build();
     let mut pages = vec![("rarefy".to_owned(), command.clone())];
-    pages.extend(command.get_subcommands().map(|sub| {
-        let name = format!("rarefy-{}", sub.get_name());
-        (name, sub.clone())
+    let branches = command
+        .get_subcommands()
+        .filter(|sub| sub.has_subcommands());
+    pages.extend(branches.chain(tree::leaves(&command)).map(|sub| {
+        let name = sub.get_display_name().unwrap_or_default();
+        (name.to_owned(), sub.clone())
     }));
     let count = pages.len();
     for (name, page) in pages {

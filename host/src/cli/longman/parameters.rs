@@ -8,10 +8,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::cli::failure::Failure;
-use crate::cli::options::{Common, without_effect};
+use crate::cli::options::Common;
 use crate::cli::text::shown_if;
 use crate::cli::values::{finite, whole};
-use crate::compute::Precision;
 use crate::longman::expression::FUNCTIONS;
 use crate::longman::family::{FAMILIES, Family};
 use crate::longman::quadrature::GAUSS_POINTS;
@@ -125,10 +124,6 @@ pub(in crate::cli) struct LongmanArgs {
     /// Half periods beyond the areas that are sampled where the amplitude cannot be enclosed in intervals, up to 65536 [default: 512]
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, BEYOND), help_heading = "Method")]
     pub(super) beyond: Option<usize>,
-    /// Output of `cargo bench --bench longman`: instead of integrals, draws the paper's figures of errors and times into --out
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "amplitude", "samples", "integrand", "input", "output"])]
-    #[serde(skip)]
-    pub(super) timings: Option<PathBuf>,
     /// Where to write the table of results; - is standard output [default: results.csv in --out]
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
@@ -136,32 +131,6 @@ pub(in crate::cli) struct LongmanArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
-}
-
-impl LongmanArgs {
-    /// The paper's figures are of integrals of their own.
-    pub(super) fn refuse_settings_of_integrals(&self) -> std::result::Result<(), Failure> {
-        let mode = "--timings, which draws the paper's figures";
-        let settings = [
-            ("interpolation", self.interpolation != Interpolation::Cubic),
-            ("oscillator", self.oscillator.is_some()),
-            ("frequency", self.frequency.is_some()),
-            ("lower", self.lower.is_some()),
-            ("param", !self.param.is_empty()),
-            ("areas", self.areas.is_some()),
-            ("gauss", self.gauss != Settings::default().gauss),
-            ("rtol", self.rtol.is_some()),
-            ("atol", self.atol != 0.0),
-            ("accuracy", self.accuracy.is_some()),
-            ("head-exponent", self.head_exponent.is_some()),
-            ("nonlinear", self.nonlinear),
-            ("beyond", self.beyond.is_some()),
-            ("precision", self.common.precision != Precision::F64),
-        ];
-        without_effect(mode, &settings)?;
-        let named: Vec<_> = self.named.given().map(|(name, _)| (name, true)).collect();
-        without_effect(mode, &named)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]

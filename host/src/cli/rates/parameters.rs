@@ -1,14 +1,13 @@
 //! The flags of `rarefy rates`.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cli::operator::CORRECTIONS;
 use crate::cli::options::Common;
-use crate::cli::text::{kept_as_text, shown_if};
+use crate::cli::text::kept_as_text;
 use crate::cli::values::{cells, named, order};
 use crate::cli::verify::VerifyArgs;
 use crate::collision::{CorrectionMethod, Method, Order, Scattering};
@@ -19,8 +18,7 @@ Examples:
   rarefy rates --grid 16                                both orders, all corrections
   rarefy rates --convergence 12,16,20,24 --out rates    tables and plots against the number of cells
   rarefy rates --grid 24 --order 4 --molecules maxwell  one order, other molecules
-  rarefy rates --convergence 12,16,20,24 --method all   the spectral method beside both orders
-  rarefy rates --convergence 12,16,20,24 --frontier     the error of each method against its time";
+  rarefy rates --convergence 12,16,20,24 --method all   the spectral method beside both orders";
 
 /// Compare relaxation rates, viscosity and errors of the discrete collision operator with exact values
 ///
@@ -31,12 +29,9 @@ Examples:
 #[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct RatesArgs {
-    /// Cells along an axis, 3 to 64 [default: 20, unless there is --convergence]
-    #[arg(long, alias = "cells", value_name = "N1", value_parser = cells)]
-    pub(super) grid: Option<usize>,
-    /// Several numbers of cells, as 12,16,20,24, for tables and plots of convergence
-    #[arg(long, value_name = "LIST")]
-    pub(super) convergence: Option<Sizes>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) grids: Grids,
     /// Order of the gain's coefficients [default: both]
     #[arg(long, value_parser = order())]
     pub(super) order: Option<Order>,
@@ -49,14 +44,6 @@ pub(in crate::cli) struct RatesArgs {
     /// How the integral is computed: by sums over the nodes, which agree to roundoff, by the spectral method, or by sums and spectrally side by side
     #[arg(long, default_value = "fast", value_parser = named::<Methods>(&["direct", "fast", "spectral", "all"]))]
     pub(super) method: Methods,
-    /// Output of the collision bench: draws its times against the number of cells too, timings.png in --out
-    #[arg(long, value_name = "FILE")]
-    #[serde(serialize_with = "shown_if")]
-    pub(super) timings: Option<PathBuf>,
-    /// Measure the time of an evaluation too, by all methods for hard spheres: errors against times, frontier.csv and frontier.png in --out
-    #[arg(long)]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) frontier: bool,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) verify: VerifyArgs,
@@ -87,9 +74,40 @@ impl Methods {
     }
 }
 
+/// The grids that are measured on.
+#[derive(Clone, Debug, Serialize, clap::Args)]
+pub(in crate::cli) struct Grids {
+    /// Cells along an axis, 3 to 64 [default: 20, unless there is --convergence]
+    #[arg(long, alias = "cells", value_name = "N1", value_parser = cells)]
+    grid: Option<usize>,
+    /// Several numbers of cells, as 12,16,20,24, for tables and plots of convergence
+    #[arg(long, value_name = "LIST")]
+    convergence: Option<Sizes>,
+}
+
+impl Grids {
+    /// The same with the default of an open number.
+    pub(in crate::cli) fn full(&self) -> Self {
+        Self {
+            grid: self.grid.or(self.convergence.is_none().then_some(20)),
+            convergence: self.convergence.clone(),
+        }
+    }
+
+    /// All numbers of cells, in ascending order.
+    pub(in crate::cli) fn sizes(&self) -> Vec<usize> {
+        let Self { grid, convergence } = self.full();
+        let mut sizes = convergence.map_or(vec![], |sizes| sizes.0);
+        sizes.extend(grid);
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+}
+
 /// A list of numbers of cells.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sizes(pub(super) Vec<usize>);
+struct Sizes(Vec<usize>);
 
 kept_as_text!(Sizes);
 

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::super::known::hard_spheres;
-use super::super::plates::{Flow, Kind};
-use super::super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use crate::bgk::steady::plates::{Resolution, plates};
 use crate::bgk::steady::{SteadyConfig, solve};
 use crate::bgk::{Axis, Gas, Model, VelocitySpace};
+use crate::cli::known::hard_spheres;
+use crate::cli::plates::{Flow, Kind};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::error::{Error, Result};
 
 /// Rarefaction parameters.

@@ -1,13 +1,11 @@
 //! The paper's figures: its errors computed here, its times as the bench printed them.
 
-use std::path::Path;
-
 use rarefy_kernels::Real;
 use serde::Serialize;
 
-use super::super::bench_table::{self, cells};
-use super::super::output::{self, columns};
-use super::super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use super::table::cells;
+use crate::cli::output::{self, columns};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::Result;
@@ -135,16 +133,11 @@ struct Time {
 
 /// The times of M integrals.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::cli) struct Times(Vec<Time>);
+pub(super) struct Times(Vec<Time>);
 
 impl Times {
-    pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
-        let missing = "times of integrals; what `cargo bench --bench longman` prints";
-        bench_table::read(path, missing, Self::parse)
-    }
-
     /// `None` without any time.
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let mut times = Vec::new();
         let mut counts: Option<Vec<u64>> = None;
         for line in text.lines() {
@@ -173,7 +166,7 @@ impl Times {
         (!times.is_empty()).then_some(Self(times))
     }
 
-    pub(in crate::cli) fn table(&self) -> Result<Vec<u8>> {
+    pub(super) fn table(&self) -> Result<Vec<u8>> {
         output::records(&self.0)
     }
 
@@ -189,7 +182,7 @@ impl Times {
     }
 
     /// The figures for which there are times, by the names of their files.
-    pub(in crate::cli) fn figures(&self) -> Vec<(&'static str, Figure)> {
+    pub(super) fn figures(&self) -> Vec<(&'static str, Figure)> {
         [
             ("figure_7_8.png", self.of_counts()),
             ("figure_9.png", self.of_areas()),

@@ -1,20 +1,63 @@
-//! The error of each method against the time that an evaluation takes: `rarefy rates --frontier`.
+//! `rarefy paper frontier`: the error of each method against the time that an evaluation takes.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plotters::style::RGBColor;
 use serde::Serialize;
 
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
-use super::report::Output;
-use super::text::name_of;
+use crate::cli::failure::Failure;
+use crate::cli::options::Common;
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use crate::cli::progress::Progress;
+use crate::cli::rates::Grids;
+use crate::cli::report::{Output, Report};
+use crate::cli::text::name_of;
 use crate::collision::transport::{Flux, RATES_HALF_WIDTH, decay_rate, exact_decay_rate};
 use crate::collision::{
     CollisionOperator, CorrectionMethod, Method, OperatorConfig, Order, Part, Scattering, Spectral,
     VelocityGrid, initial,
 };
-use crate::compute::Precision;
+use crate::compute::{Compute, Precision};
 use crate::error::Result;
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy paper frontier --grid 16                                      on one grid
+  rarefy paper frontier --convergence 12,16,20 --precision f32 --out frontier    table and plot";
+
+/// Measure the time and the error of an evaluation by all methods of the collision integral, for hard spheres
+///
+/// Errors are of the integral of two beams and of the decay rate of shear stress: frontier.csv and frontier.png.
+#[derive(Clone, Debug, Serialize, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct FrontierArgs {
+    #[command(flatten)]
+    #[serde(flatten)]
+    grids: Grids,
+    #[command(flatten)]
+    #[serde(flatten)]
+    common: Common,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &FrontierArgs) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let begun = Instant::now();
+    let full = FrontierArgs {
+        grids: args.grids.full(),
+        common: common.clone(),
+    };
+    let mut report = Report::new("paper frontier", &full, common, begun);
+    report.open()?;
+    let mut progress = Progress::new("frontier", common.quiet);
+    let done = |n, way: &str| progress.update(1.0, || format!("{n}^3 velocities, {way}"));
+    let frontier = Frontier::measure(common.compute(), &args.grids.sizes(), done)?;
+    progress.finish();
+    report.set("machine", &frontier.machine);
+    report.set("rows", &frontier.rows);
+    report.write(|out| frontier.write(out))?;
+    report.finish(|_| frontier.summary())
+}
 
 /// Half-width of the velocity box of the beams: 5 thermal speeds beyond each.
 const BEAMS_HALF_WIDTH: f64 = 6.5;
@@ -106,7 +149,7 @@ struct Row {
 
 /// Errors of hard spheres against times, on grids of several sizes.
 #[derive(Debug)]
-pub(super) struct Frontier {
+struct Frontier {
     machine: String,
     precision: Precision,
     rows: Vec<Row>,
@@ -114,21 +157,20 @@ pub(super) struct Frontier {
 
 impl Frontier {
     /// Measures all methods on grids of these sizes; `progress` hears of each.
-    pub(super) fn measure(
-        base: &OperatorConfig,
+    fn measure(
+        compute: Compute,
         sizes: &[usize],
         mut progress: impl FnMut(usize, &str),
     ) -> Result<Self> {
         let mut rows = Vec::new();
         let mut machine = String::new();
         for &n in sizes {
-            let exact = beams_of(base, n)?;
+            let exact = beams_of(compute, n)?;
             for (index, way) in ways().iter().enumerate() {
                 progress(n, way.label);
                 let on = |half_width: f64| -> Result<OperatorConfig> {
+                    let grid = VelocityGrid::new(n, -half_width, half_width)?;
                     Ok(OperatorConfig {
-                        grid: VelocityGrid::new(n, -half_width, half_width)?,
-                        scattering: Scattering::HardSphere,
                         method: way.method,
                         order: way.order,
                         correction: way.correction,
@@ -136,7 +178,8 @@ impl Frontier {
                             degree: way.degree,
                             ..Spectral::default()
                         },
-                        ..base.clone()
+                        compute,
+                        ..OperatorConfig::paper(grid)
                     })
                 };
                 let config = on(BEAMS_HALF_WIDTH)?;
@@ -162,13 +205,13 @@ impl Frontier {
         }
         Ok(Self {
             machine,
-            precision: base.compute.precision,
+            precision: compute.precision,
             rows,
         })
     }
 
     /// Table and figure.
-    pub(super) fn write(&self, out: &mut Output) -> Result<()> {
+    fn write(&self, out: &mut Output) -> Result<()> {
         out.records("frontier.csv", &self.rows)?;
         out.plot("frontier.png", self.plot());
         Ok(())
@@ -208,9 +251,8 @@ impl Frontier {
     }
 
     /// The rows in words.
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let mut lines = vec![
-            String::new(),
             format!(
                 "Hard spheres, one evaluation on {}, {}: the integral of two beams in [-{BEAMS_HALF_WIDTH}, {BEAMS_HALF_WIDTH}]^3, and the decay of shear stress",
                 self.machine,
@@ -245,7 +287,7 @@ fn time_of(operator: &mut CollisionOperator) -> Result<Duration> {
 
 /// The integral of the beams at the cell centres of a grid, by the finest rule. Three cells in the place of one, where there may be so many, resolve what the grid does not; the
 /// centres of the middle ones are those of the grid.
-fn beams_of(base: &OperatorConfig, n: usize) -> Result<Vec<f64>> {
+fn beams_of(compute: Compute, n: usize) -> Result<Vec<f64>> {
     let finer = if 3 * n <= VelocityGrid::MAX_N { 3 } else { 1 };
     let fine = VelocityGrid::new(finer * n, -BEAMS_HALF_WIDTH, BEAMS_HALF_WIDTH)?;
     let config = OperatorConfig {
@@ -253,7 +295,7 @@ fn beams_of(base: &OperatorConfig, n: usize) -> Result<Vec<f64>> {
             degree: Some(FINEST),
             ..Spectral::default()
         },
-        compute: base.compute.with_precision(Precision::F64),
+        compute: compute.with_precision(Precision::F64),
         correction: CorrectionMethod::None,
         ..OperatorConfig::spectral(fine)
     };
@@ -276,18 +318,13 @@ fn distance(values: &[f64], exact: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compute::{Backend, Compute};
+    use crate::compute::Backend;
 
     /// Against the integral of the continuous beams, whose L2 norm is known (relative error of the sum below 1e-9).
     #[test]
     fn errors_of_the_beams_are_those_of_the_tables() {
-        let base = OperatorConfig {
-            compute: Compute::new(Backend::Cpu),
-            ..OperatorConfig::new(
-                VelocityGrid::new(12, -BEAMS_HALF_WIDTH, BEAMS_HALF_WIDTH).expect("a grid"),
-            )
-        };
-        let frontier = Frontier::measure(&base, &[12], |_, _| {}).expect("a frontier");
+        let frontier =
+            Frontier::measure(Compute::new(Backend::Cpu), &[12], |_, _| {}).expect("a frontier");
         let error = |label: &str| {
             let index = ways().iter().position(|way| way.label == label);
             let row = frontier.rows.iter().find(|row| Some(row.way) == index);

@@ -1,19 +1,15 @@
-//! `rarefy digits`: the figures of the paper on signed digits, from its two examples and from the times of the bench.
+//! `rarefy paper digits`: the figures of the paper on signed digits, from its two examples.
 
-pub(super) mod times;
-
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::failure::Failure;
-use super::options::{Common, without_effect};
-use super::output::columns;
-use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
-use super::report::Report;
-use super::text::shown_if;
-use super::values::count;
+use crate::cli::failure::Failure;
+use crate::cli::options::{Common, without_effect};
+use crate::cli::output::columns;
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
+use crate::cli::report::Report;
+use crate::cli::values::count;
 use crate::compute::{Precision, Resolved};
 use crate::error::Result;
 use crate::signed_digit::decimal;
@@ -21,13 +17,11 @@ use crate::signed_digit::dft::Transform;
 use crate::signed_digit::introduction::{
     VECTORS_DOT, dot_error, sequence, transform_error, vectors,
 };
-use times::Times;
 
 const EXAMPLES: &str = "\
 Examples:
-  rarefy digits                                            both tables
-  rarefy digits --out figures                              figures 2 and 3 as .csv and .png
-  rarefy digits --out figures --timings bench.txt          and 5, 6 and 7 from what `cargo bench --bench signed_digit` printed";
+  rarefy paper digits                                            both tables
+  rarefy paper digits --out figures                              figures 2 and 3 as .csv and .png";
 
 /// Largest exponent beta of the first example, as in the paper.
 const MOST_BETA: i32 = 21;
@@ -44,10 +38,6 @@ pub(super) struct DigitsArgs {
     /// Digits of the cosines and sines in the exact transform
     #[arg(long, value_name = "P", default_value = "30", value_parser = count)]
     digits: u64,
-    /// Output of the signed_digit bench: draws its times too, figures 5 to 7 in --out
-    #[arg(long, value_name = "FILE")]
-    #[serde(serialize_with = "shown_if")]
-    timings: Option<PathBuf>,
     #[command(flatten)]
     #[serde(flatten)]
     common: Common,
@@ -67,19 +57,10 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
     without_effect(
-        "digits, which compares f32, f64 and exact sums",
+        "paper digits, which compares f32, f64 and exact sums",
         &[("precision", common.precision != Precision::F64)],
     )?;
-    let times = match (&args.timings, &common.out) {
-        (Some(path), Some(_)) => Some(Times::read(path)?),
-        (Some(_), None) => {
-            return Err(Failure::Usage(
-                "--timings draws plots: --out DIR is needed".into(),
-            ));
-        }
-        (None, _) => None,
-    };
-    let mut report = Report::new("digits", args, common, begun);
+    let mut report = Report::new("paper digits", args, common, begun);
     report.open()?;
     let backend = common.compute().resolve()?;
     let dots = dot_products(&backend)?;
@@ -93,12 +74,6 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
         out.plot("figure_2.png", figure_2(&dots));
         out.put("figure_3.csv", &table("lg_alpha", &transforms)?)?;
         out.plot("figure_3.png", figure_3(&transforms, digits));
-        if let Some(times) = &times {
-            out.put("times.csv", &times.table()?)?;
-            for (name, figure) in times.figures() {
-                out.plot(name, figure);
-            }
-        }
         Ok(())
     })?;
     report.finish(|total| summary(&dots, &transforms, digits, &backend.describe(), total))

@@ -1,12 +1,10 @@
 //! Times that the signed_digit bench printed, drawn as the paper draws its own.
 
-use std::path::Path;
-
 use serde::Serialize;
 
-use super::super::bench_table::{self, cells};
-use super::super::output;
-use super::super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use super::table::cells;
+use crate::cli::output;
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use crate::error::Result;
 
 const SCALAR: &str = "digit by digit, one core";
@@ -25,17 +23,11 @@ struct Time {
 
 /// The times of sums and dot products of integers.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::cli) struct Times(Vec<Time>);
+pub(super) struct Times(Vec<Time>);
 
 impl Times {
-    pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
-        let missing =
-            "table of sums or dot products; what `cargo bench --bench signed_digit` prints";
-        bench_table::read(path, missing, Self::parse)
-    }
-
     /// `None` without any time.
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let mut times = Vec::new();
         let mut counts: Vec<Option<u64>> = Vec::new();
         for line in text.lines() {
@@ -71,7 +63,7 @@ impl Times {
     }
 
     /// All times.
-    pub(in crate::cli) fn table(&self) -> Result<Vec<u8>> {
+    pub(super) fn table(&self) -> Result<Vec<u8>> {
         output::records(&self.0)
     }
 
@@ -117,7 +109,7 @@ impl Times {
     }
 
     /// The figures for which there are times, by the names of their files.
-    pub(in crate::cli) fn figures(&self) -> Vec<(&'static str, Figure)> {
+    pub(super) fn figures(&self) -> Vec<(&'static str, Figure)> {
         let over_digits = |y: &str, legend: &str, curves: Vec<Curve>| {
             Panel::new("digits of a number", y, curves)
                 .legend(legend)

@@ -1,4 +1,4 @@
-//! `rarefy validate`: flows of the models whose converged results are known, computed and laid beside them.
+//! `rarefy paper validate`: flows of the models whose converged results are known, computed and laid beside them.
 
 mod models;
 mod rarefaction;
@@ -7,24 +7,24 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::failure::Failure;
-use super::known::{self, CAVITIES, CENTRE_LINES, SHOCKS, TABLE};
-use super::options::Common;
-use super::plates::{Flow, Kind};
-use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
-use super::progress::Progress;
-use super::report::Report;
-use super::steady;
-use super::text::name_of;
 use crate::bgk::steady::plates::{Resolution, plates};
 use crate::bgk::steady::{Closure, Nodes, Solution, SteadyConfig, SteadyProblem, solve};
 use crate::bgk::{Cavity, Gas, Mach, Model, Shock, ShockProfile};
+use crate::cli::failure::Failure;
+use crate::cli::known::{self, CAVITIES, CENTRE_LINES, SHOCKS, TABLE};
+use crate::cli::options::Common;
+use crate::cli::plates::{Flow, Kind};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
+use crate::cli::progress::Progress;
+use crate::cli::report::Report;
+use crate::cli::steady;
+use crate::cli::text::name_of;
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
 Examples:
-  rarefy validate --quick              coarse grids: within a percent, in seconds
-  rarefy validate --out comparison     with tables and plots";
+  rarefy paper validate --quick              coarse grids: within a percent, in seconds
+  rarefy paper validate --out comparison     with tables and plots";
 
 /// Compute flows of the BGK and Shakhov models whose results are known, and compare
 ///
@@ -128,7 +128,7 @@ struct Results {
 pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
-    let mut report = Report::new("validate", args, common, begun);
+    let mut report = Report::new("paper validate", args, common, begun);
     report.open()?;
     let mut progress = Progress::new("validate", common.quiet);
     let mut results = Results::default();

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::super::known::{JUMP, SLIP};
-use super::super::plates::{Flow, Kind};
-use super::super::steady;
-use super::super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
 use crate::bgk::steady::{Nodes, Solution, Status, SteadyConfig, SteadyProblem, solve};
 use crate::bgk::{Cavity, Gas, Model, Shock, ShockProfile};
+use crate::cli::known::{JUMP, SLIP};
+use crate::cli::plates::{Flow, Kind};
+use crate::cli::steady;
+use crate::cli::text::name_of;
 use crate::error::Result;
 
 /// A steady flow from the start to its end.

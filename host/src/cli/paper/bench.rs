@@ -1,19 +1,17 @@
-//! `rarefy bench`: the papers' comparison of one core and a GPU, on the machine at hand.
+//! `rarefy paper bench`: the papers' comparison of one core and a GPU, on the machine at hand.
 
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
-use super::bgk_times::Times;
-use super::failure::Failure;
-use super::options::{Common, without_effect};
-use super::progress::Progress;
-use super::report::Report;
-use super::text::name_of;
 use crate::bgk::{Scheme, Shock, Simulation, SimulationConfig};
+use crate::cli::failure::Failure;
+use crate::cli::options::Common;
+use crate::cli::progress::Progress;
+use crate::cli::report::Report;
+use crate::cli::text::name_of;
 use crate::collision::{
     CollisionOperator, Method, OperatorConfig, Part, VelocityGrid, initial::TwoMaxwellians,
 };
@@ -29,10 +27,9 @@ use crate::signed_digit::integer::{Integers, Resident};
 
 const EXAMPLES: &str = "\
 Examples:
-  rarefy bench --quick            all five methods in less than a minute
-  rarefy bench                    at the papers' sizes
-  rarefy bench --out times        and times/bench.csv
-  rarefy bench --timings bgk.txt --out figures   figures 2 to 5 and 7 of the BGK paper from what `cargo bench --bench bgk` printed
+  rarefy paper bench --quick            all five methods in less than a minute
+  rarefy paper bench                    at the papers' sizes
+  rarefy paper bench --out times        and times/bench.csv
 
 More rows, and other libraries beside: cargo bench, in a checkout.";
 
@@ -46,10 +43,6 @@ pub(super) struct BenchArgs {
     /// Smaller problems, which are over in less than a minute
     #[arg(long)]
     quick: bool,
-    /// Measure nothing, but draw in --out what `cargo bench --bench bgk` printed: the figures of the paper on the BGK equation
-    #[arg(long, value_name = "FILE", conflicts_with = "quick")]
-    #[serde(skip)]
-    timings: Option<PathBuf>,
     #[command(flatten)]
     #[serde(flatten)]
     common: Common,
@@ -118,43 +111,10 @@ impl Plan {
     }
 }
 
-/// Draws what the bgk bench printed.
-fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(), Failure> {
-    without_effect(
-        "--timings, which measures nothing",
-        &[
-            ("backend", common.backend != Backend::Auto),
-            ("precision", common.precision != Precision::F64),
-        ],
-    )?;
-    let times = Times::read(path)?;
-    if common.out.is_none() {
-        return Err(Failure::Usage(
-            "--timings draws plots: --out DIR is needed".into(),
-        ));
-    }
-    let parameters = serde_json::json!({ "timings": path.display().to_string() });
-    let mut report = Report::new("bench", &parameters, common, begun);
-    report.open_given()?;
-    report.write(|out| {
-        for (name, table) in times.tables()? {
-            out.put(name, &table)?;
-        }
-        for (name, figure) in times.figures() {
-            out.plot(name, figure);
-        }
-        Ok(())
-    })?;
-    report.finish(|_| "Figures 2 to 5 and 7 of the paper")
-}
-
 /// Runs the command.
 pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
-    if let Some(path) = &args.timings {
-        return draw(path, common, begun);
-    }
     let device = match common.backend {
         Backend::Auto | Backend::Cuda => match common.compute().resolve()? {
             Resolved::Cuda(device) => Some(device),
@@ -163,12 +123,12 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
         Backend::Cpu => None,
         other => {
             return Err(Failure::Usage(format!(
-                "bench measures the CPU and the GPU; --backend {} is neither",
+                "paper bench measures the CPU and the GPU; --backend {} is neither",
                 name_of(&other)
             )));
         }
     };
-    let mut report = Report::new("bench", args, common, begun);
+    let mut report = Report::new("paper bench", args, common, begun);
     report.open()?;
     let plan = Plan {
         quick: args.quick,

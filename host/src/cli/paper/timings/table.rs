@@ -3,17 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use super::text::reason;
+use crate::cli::text::reason;
 use crate::error::{Error, Result};
 
-/// The result of `parse` on a file; if there is none, the error is that the file holds no `missing`.
-pub(super) fn read<T>(
-    path: &Path,
-    missing: &str,
-    parse: impl FnOnce(&str) -> Option<T>,
-) -> Result<T> {
-    let text = fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
-    parse(&text).ok_or_else(|| Error::file(path, format!("holds no {missing} is needed")))
+/// The text of a file.
+pub(super) fn text(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))
 }
 
 /// The cells of a row of a table; `None` for another line.

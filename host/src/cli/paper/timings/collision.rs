@@ -1,10 +1,7 @@
 //! Times of the collision bench, drawn against the number of cells.
 
-use std::path::Path;
-
-use super::bench_table::{self, cells};
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
-use crate::error::Result;
+use super::table::cells;
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 
 /// Rows of the bench's table that are drawn, and what the legend calls them.
 const DRAWN: [(&str, &str); 6] = [
@@ -18,20 +15,14 @@ const DRAWN: [(&str, &str); 6] = [
 
 /// Milliseconds for one evaluation: the first table that the bench prints.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Timings {
+pub(super) struct Times {
     sizes: Vec<u32>,
     rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
-impl Timings {
-    /// Reads what `bench-collision` printed.
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        let missing = "table of times; what the collision bench prints";
-        bench_table::read(path, missing, Self::parse)
-    }
-
+impl Times {
     /// `None` if there is no table with one of the rows that are drawn.
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().skip_while(|line| !line.starts_with("| |"));
         let sizes: Option<Vec<u32>> = cells(lines.next()?)?
             .iter()
@@ -92,18 +83,18 @@ mod tests {
     fn the_table_of_the_bench_is_read() {
         let text = "One evaluation, milliseconds\n\n| | 12^3 | 16^3 |\n|---|---|---|\n\
                     | cuda fast f32 | 0.0794 | 0.1441 |\n| cpu direct f64 | 14.6310 | |\n\nSpeedups\n";
-        let timings = Timings::parse(text).expect("a table");
-        assert_eq!(timings.sizes, [12, 16]);
+        let times = Times::parse(text).expect("a table");
+        assert_eq!(times.sizes, [12, 16]);
         assert_eq!(
-            timings.rows[1],
+            times.rows[1],
             ("cpu direct f64".into(), vec![Some(14.631), None])
         );
-        let figure = timings.plot();
+        let figure = times.plot();
         let labels: Vec<_> = figure.panels[0].curves.iter().map(|c| &c.label).collect();
         assert_eq!(labels, ["direct, CPU", "fast, GPU, f32"]);
         assert_eq!(figure.panels[0].curves[0].points, [(12.0, 14.631)]);
         for wrong in ["", "| | 12^3 |\n|---|---|\n| other | 1.0 |\n", "| | x |\n"] {
-            assert_eq!(Timings::parse(wrong), None, "{wrong}");
+            assert_eq!(Times::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Times that the bgk bench printed, drawn as Frezzotti, Ghiroldi and Gibelli (2009) draw theirs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use super::bench_table::{self, cells};
-use super::output;
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::table::cells;
+use crate::cli::output;
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use crate::error::Result;
 
 /// Columns of the bench's table that are kept, by what their titles contain, and what they are called in `figures.csv`.
@@ -35,13 +34,8 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        let missing = "table of the paper's figures with times of a GPU; what `cargo bench --bench bgk` prints";
-        bench_table::read(path, missing, Self::parse)
-    }
-
     /// `None` without any time.
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let mut times = Self::default();
         let mut columns: Option<Vec<usize>> = None;
         let mut plane = false;
