@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
-use rarefy::collision::coefficients::{DirectLists, DirectTasks};
+use rarefy::collision::paper::{DirectLists, DirectTasks};
 use rarefy::collision::{
     CollisionOperator, CorrectionMethod, CpuOperator, FrequencyWay, Integrator, Method,
     OperatorConfig, Order, Part, Relaxation, RelaxationConfig, Until, VelocityGrid, initial,

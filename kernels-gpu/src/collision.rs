@@ -9,8 +9,8 @@
 //! | file | kernels |
 //! |---|---|
 //! | `convolution` | the collision frequency by a padded transform |
-//! | `direct` | the paper's sum, term by term |
-//! | `fast` | the same sum restructured |
+//! | `fast` | the sum over the nodes, restructured |
+//! | `paper` | the paper's sum, term by term |
 //! | `correction` | the conservative correction |
 //! | `correction_steps` | its sums by several blocks |
 //! | `balanced` | the balanced correction, which keeps rates and equilibria |
@@ -23,10 +23,10 @@ mod balanced;
 mod convolution;
 mod correction;
 mod correction_steps;
-mod direct;
 mod fast;
 mod limit;
 mod mirrors;
+mod paper;
 mod penalty;
 pub(crate) mod reduce;
 mod relax;
@@ -36,10 +36,10 @@ pub use balanced::*;
 pub use convolution::*;
 pub use correction::*;
 pub use correction_steps::*;
-pub use direct::*;
 pub use fast::*;
 pub use limit::*;
 pub use mirrors::*;
+pub use paper::*;
 pub use penalty::*;
 pub use reduce::REDUCE_THREADS;
 pub use relax::*;

@@ -52,6 +52,7 @@ impl DeviceCrate {
     /// [package.metadata.ptx]
     /// capabilities = [75]         # of every kernel
     /// split = ["bgk"]             # files and folders of src/bgk are wings of their own
+    /// rooms = ["paper"]           # the wing of src/bgk/paper/scheme.rs is bgk_scheme
     /// kernels-of = ["rarefy-kernels"]   # in a crate of one's own that uses a crate with kernels
     /// [package.metadata.ptx.variants]
     /// speed_spectrum_f32 = [80]   # of one kernel, in addition
@@ -81,7 +82,7 @@ impl DeviceCrate {
             }
             let relative = file.strip_prefix(dir.join("src")).unwrap_or(&file);
             wings
-                .entry(wing_of(relative, &ptx.split))
+                .entry(wing_of(relative, &ptx))
                 .or_default()
                 .extend(entries);
         }
@@ -228,6 +229,8 @@ struct PtxMetadata {
     #[serde(default)]
     split: Vec<String>,
     #[serde(default)]
+    rooms: Vec<String>,
+    #[serde(default)]
     launch: BTreeMap<String, LaunchBounds>,
     #[serde(default, rename = "kernels-of")]
     kernels_of: Vec<String>,
@@ -286,15 +289,17 @@ fn foreign_sources(
     Ok(found.into_iter().collect())
 }
 
-/// The wing of a source file whose path is relative to `src`: the name of its module at the top, and below a split one also that of the next.
-fn wing_of(relative: &Path, split: &[String]) -> String {
-    let mut modules = relative.iter().map(|part| {
+/// The wing of a source file whose path is relative to `src`: the name of its module at the top, and below a split one also that of the next
+/// that is no room.
+fn wing_of(relative: &Path, ptx: &PtxMetadata) -> String {
+    let modules = relative.iter().map(|part| {
         let stem = Path::new(part).file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     });
+    let mut modules = modules.filter(|part| !ptx.rooms.contains(part));
     let top = modules.next().unwrap_or_default();
     match modules.next() {
-        Some(part) if split.contains(&top) => format!("{top}_{part}"),
+        Some(part) if ptx.split.contains(&top) => format!("{top}_{part}"),
         _ => top,
     }
 }
@@ -509,12 +514,17 @@ mod tests {
 
     #[test]
     fn modules_of_a_split_module_are_wings() {
-        let wing = |path: &str| wing_of(Path::new(path), &["b".to_owned()]);
+        let ptx: PtxMetadata =
+            toml::from_str("capabilities = [75]\nsplit = ['b']\nrooms = ['paper']").unwrap();
+        let wing = |path: &str| wing_of(Path::new(path), &ptx);
         assert_eq!(wing("a.rs"), "a");
         assert_eq!(wing("a/part.rs"), "a");
         assert_eq!(wing("b.rs"), "b");
         assert_eq!(wing("b/part.rs"), "b_part");
         assert_eq!(wing("b/part/piece.rs"), "b_part");
+        assert_eq!(wing("a/paper.rs"), "a");
+        assert_eq!(wing("b/paper/part.rs"), "b_part");
+        assert_eq!(wing("b/paper/part/piece.rs"), "b_part");
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::f64::consts::PI;
 
 use proptest::prelude::*;
 use rarefy::collision::CpuReal;
-use rarefy::collision::coefficients::{DirectLists, DirectTasks, OrbitTable, omega};
+use rarefy::collision::coefficients::{OrbitTable, omega};
 use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
+use rarefy::collision::paper::{DirectLists, DirectTasks};
 use rarefy::collision::{
     CorrectionMethod, CorrectionStatus, CpuOperator, Evaluation, FrequencyWay, Method, Moments,
     OperatorConfig, Order, Scattering, VelocityGrid, reference,

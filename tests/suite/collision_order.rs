@@ -2,8 +2,9 @@
 
 use std::f64::consts::PI;
 
-use rarefy::collision::coefficients::{DirectLists, OrbitTable, coefficient, omega};
+use rarefy::collision::coefficients::{OrbitTable, coefficient, omega};
 use rarefy::collision::initial::{Bkw, TwoMaxwellians};
+use rarefy::collision::paper::DirectLists;
 use rarefy::collision::{
     CollisionOperator, CpuOperator, CpuReal, Integrator, Method, Moments, OperatorConfig, Order,
     Relaxation, RelaxationConfig, Scattering, Until, VelocityGrid, reference,

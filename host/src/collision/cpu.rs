@@ -4,7 +4,6 @@
 //! part is summed in a fixed order, and so are the parts.
 
 mod convolution;
-mod direct;
 mod fast;
 mod frequency;
 
@@ -12,10 +11,10 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use super::operator::scale;
+use super::paper::Direct;
 use super::{FrequencyWay, Method, Order};
 pub use crate::simd::CpuReal;
 use convolution::Convolution;
-use direct::Direct;
 use fast::Fast;
 use frequency::Frequency;
 

@@ -3,11 +3,10 @@
 mod balance;
 mod cells;
 mod correction;
-mod direct;
 mod fast;
 mod frequency;
 mod spectral;
-mod values;
+pub(super) mod values;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +19,7 @@ use rayon::prelude::*;
 
 use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
 use super::integrator::stages;
+use super::paper::MachineDirect as Direct;
 use super::{
     Correction, CorrectionMethod, CorrectionStatus, Evaluation, Method, Moments, OperatorConfig,
 };
@@ -28,7 +28,6 @@ use crate::machine::{Grid, Machine};
 use balance::Balance;
 pub use cells::{CellCollisions, CellStage};
 use correction::SumsBy;
-use direct::Direct;
 use fast::Fast;
 use frequency::{Frequency, way};
 use spectral::Spectral;

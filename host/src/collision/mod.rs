@@ -62,6 +62,7 @@ mod integrator;
 mod limiter;
 mod moments;
 mod operator;
+pub mod paper;
 pub mod reference;
 mod relaxation;
 mod scattering;

@@ -5,10 +5,10 @@ use rarefy_kernels::Real;
 use crate::collision::{CorrectionMethod, OperatorConfig};
 
 /// Threads of a block in the kernels with one thread a cell.
-pub(super) const CELL_THREADS: u32 = 128;
+pub(in crate::collision) const CELL_THREADS: u32 = 128;
 
 /// The values in the precision of the kernels.
-pub(super) fn convert<T: Real>(values: &[f64]) -> Vec<T> {
+pub(in crate::collision) fn convert<T: Real>(values: &[f64]) -> Vec<T> {
     values.iter().map(|&value| T::from_f64(value)).collect()
 }
 

@@ -6,8 +6,9 @@
 
 use rayon::prelude::*;
 
-use super::super::Order;
-use super::super::coefficients::{DirectLists, speeds};
+use super::lists::DirectLists;
+use crate::collision::Order;
+use crate::collision::coefficients::speeds;
 use crate::simd::{CpuReal, RegisterJob, Registers, Vector, on_registers};
 
 /// Most cells of a block along z: those of a vector register.
@@ -15,7 +16,7 @@ const LANES: usize = 16;
 /// Rows of a block.
 const ROWS: usize = 4;
 
-pub(super) struct Direct<T> {
+pub(in crate::collision) struct Direct<T> {
     n: usize,
     lists: DirectLists,
     weights: Vec<T>,
@@ -23,7 +24,7 @@ pub(super) struct Direct<T> {
 }
 
 impl<T: CpuReal> Direct<T> {
-    pub(super) fn new(n: usize, gamma: f64, order: Order) -> Self {
+    pub(in crate::collision) fn new(n: usize, gamma: f64, order: Order) -> Self {
         let lists = DirectLists::new(n, order);
         Self {
             n,
@@ -33,13 +34,13 @@ impl<T: CpuReal> Direct<T> {
         }
     }
 
-    pub(super) fn gain(&self, f: &[T], gain: &mut [f64]) {
+    pub(in crate::collision) fn gain(&self, f: &[T], gain: &mut [f64]) {
         let planes = self.planes(f);
         self.sum(&[[&planes, &planes]], gain);
     }
 
     /// The sum with `g_k m_l + m_k g_l` in the place of `f_k f_l`.
-    pub(super) fn mixed_gain(&self, g: &[T], m: &[T], gain: &mut [f64]) {
+    pub(in crate::collision) fn mixed_gain(&self, g: &[T], m: &[T], gain: &mut [f64]) {
         let (g, m) = (self.planes(g), self.planes(m));
         self.sum(&[[&g, &m], [&m, &g]], gain);
     }

@@ -3,9 +3,10 @@
 use rarefy_kernels::Real;
 use rarefy_kernels::collision::{self as kernels, DirectShape};
 
-use super::values::{CELL_THREADS, convert};
+use super::lists::{DirectLists, DirectTasks};
 use crate::collision::Order;
-use crate::collision::coefficients::{DirectLists, DirectTasks, speeds};
+use crate::collision::coefficients::speeds;
+use crate::collision::gpu::values::{CELL_THREADS, convert};
 use crate::error::Result;
 use crate::machine::{Grid, Limits, Machine};
 use crate::memory_plan::{Memory, check_memory};
@@ -16,7 +17,7 @@ const RESIDENT_WARPS: usize = 28;
 const BLOCK_OVERHEAD: usize = 1024;
 
 /// The paper's sum on a machine: tables, buffers of the parts, and where the parts of each ix lie.
-pub(super) struct Direct<M: Machine, T: Real> {
+pub(in crate::collision) struct Direct<M: Machine, T: Real> {
     /// Whether the sum is the bilinear one of two distributions.
     mixed: bool,
     shape: DirectShape,
@@ -58,7 +59,7 @@ fn direct_warps<T: Real>(n: u32, limits: &Limits) -> Option<u32> {
 }
 
 impl<M: Machine, T: Real> Direct<M, T> {
-    pub(super) fn new(
+    pub(in crate::collision) fn new(
         machine: &M,
         n: usize,
         gamma: f64,
@@ -113,7 +114,7 @@ impl<M: Machine, T: Real> Direct<M, T> {
     }
 
     /// The gain of `f`, or the bilinear sum of the two distributions that `f` holds one after the other.
-    pub(super) fn gain(
+    pub(in crate::collision) fn gain(
         &mut self,
         machine: &M,
         f: &M::Buffer<T>,
