@@ -7,30 +7,30 @@
 //! |---|---|
 //! | `pairs` | the operator by jump pairs |
 //! | `batch` | the same of many states, which lie along the lanes |
-//! | `stored` | the operator from stored coefficients: every one, and one of each set of equal ones |
 //! | `shells` | isotropic scattering, and economies in which all is shared |
 //! | `saving` | economies in which a share is saved |
 //! | `economies` | states of many economies along the lanes; those in which all is shared |
 //! | `saving_lanes` | the same, those in which a share is saved |
+//! | `paper` | the operator from stored coefficients, as in the paper: every one, and one of each set of equal ones |
 //! | `advance` | stages of a time step, moments |
 
 pub mod advance;
 pub mod batch;
 pub mod economies;
 pub mod pairs;
+pub mod paper;
 pub mod saving;
 pub mod saving_lanes;
 pub mod shells;
-pub mod stored;
 
 pub use advance::*;
 pub use batch::*;
 pub use economies::*;
 pub use pairs::*;
+pub use paper::*;
 pub use saving::*;
 pub use saving_lanes::*;
 pub use shells::*;
-pub use stored::*;
 
 use crate::math::Real;
 use crate::memory::Shared;

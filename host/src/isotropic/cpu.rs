@@ -4,20 +4,21 @@ mod market;
 mod operator;
 mod pairs;
 mod shells;
-mod stored;
 
 use rarefy_kernels::Real;
 
 use super::coefficients::rate_scale;
+use super::paper::{Compact, Full};
 use super::{CollisionKernel, OperatorConfig, Storage, Weights};
 use market::{Saving, Splitting};
 use pairs::Pairs;
 use shells::Shells;
 
 pub(super) use market::{dot, splitting_weights};
-pub(super) use operator::{Operator, Reference, unmoved};
+pub(super) use operator::{
+    Operator, Reference, Sums, Unmoved, finish, parts_for, split, sum_of_parts, unmoved,
+};
 pub(super) use shells::shell_table;
-use stored::{Compact, Full};
 
 /// The operator of a configuration, with coefficients in `T`; sums are f64.
 pub(super) fn operator<T: Real>(config: &OperatorConfig) -> Box<dyn Operator> {

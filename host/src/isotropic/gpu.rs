@@ -15,6 +15,7 @@ use super::engine::{Engine, Row, stages};
 use super::{Integrator, Moments, OperatorConfig, Rates, cpu};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
+pub(super) use forms::{ITEM_THREADS, Work, gather};
 use operator::Operator;
 
 /// Records that are kept on the machine before the host fetches them.

@@ -50,6 +50,7 @@ pub mod initial;
 pub mod market;
 mod moments;
 mod operator;
+mod paper;
 pub mod reference;
 mod relaxation;
 pub mod spectrum;
@@ -107,14 +108,14 @@ fn engine_on(
 
 /// Refuses coefficients that do not fit into main memory, where all of them are made.
 fn check_memory(config: &OperatorConfig) -> Result<()> {
-    let counts = coefficients::Counts::of(config.grid.cells());
-    let (elements, remedy) = match (config.law, config.storage) {
-        (CollisionKernel::Power { .. }, Storage::Full) => (counts.full, "use pair storage"),
-        (CollisionKernel::Power { .. }, Storage::Compact) => (
-            counts.reciprocal + counts.reciprocal / 8,
-            "use pair storage",
-        ),
-        _ => (2 * counts.pair, "use fewer cells"),
+    let cells = config.grid.cells();
+    let stored = match (config.law, config.storage) {
+        (CollisionKernel::Power { .. }, storage) => paper::coefficients(storage, cells),
+        _ => None,
+    };
+    let (elements, remedy) = match stored {
+        Some(stored) => (stored, "use pair storage"),
+        None => (2 * coefficients::Counts::of(cells).pair, "use fewer cells"),
     };
     let bytes = match config.compute.precision {
         Precision::F32 => 4,

@@ -1,8 +1,8 @@
-//! The operator from stored coefficients G = r_i r_j B_ij^kl: every one as in the paper, and one of each set of equal ones.
+//! The operator from stored coefficients G = r_i r_j B_ij^kl, as the paper stores them: every one, and one of each set of equal ones.
 
+use super::shells::{reduced, shell_of};
 use super::{TILE_PITCH, row_sum, warp_sum};
 use crate::kernel;
-use crate::math::quotient;
 use crate::simt::WARP;
 
 /// Threads of a block of [`full_flows()`] and [`compact_flows()`].
@@ -106,24 +106,6 @@ kernel! {
     }
 }
 
-/// The cells of a shell that its symmetry leaves, a = min(i, j): the first, and how many.
-#[inline(always)]
-pub(crate) const fn reduced(s: u32, cells: u32) -> (u32, u32) {
-    let first = if s < cells { 0 } else { s - (cells - 1) };
-    (first, s / 2 + 1 - first)
-}
-
-/// The shell of a block: the largest first, outwards from the middle.
-#[inline(always)]
-pub(crate) const fn shell_of(block: u32, cells: u32) -> u32 {
-    let step = block.div_ceil(2);
-    if block.is_multiple_of(2) {
-        cells - 1 + step
-    } else {
-        cells - 1 - step
-    }
-}
-
 /// Most reduced cells of a shell, in whole tiles.
 const fn most_reduced(cells: u32) -> u32 {
     (cells.div_ceil(2) + 1).div_ceil(WARP) * WARP
@@ -224,27 +206,6 @@ kernel! {
                 flows.set(t, j as usize * cells as usize + i as usize, sum);
             }
             a += STORED_THREADS;
-        }
-    }
-}
-
-kernel! {
-    /// Adds up what the partners of each cell brought: `flux[i] = sum over j of flows[i][j]`, with `weighted` times f_j. One warp a cell; lanes read
-    /// consecutive words.
-    pub fn gather_partners<T: Real>(
-        t, flows: In<f64>, f: In<T>, flux: Out<f64>; cells: u32, base: u32, weighted: u32,
-    ) for f32, f64 {
-        let i = quotient(t.global_idx() as u32, WARP);
-        let mut sum = 0.0;
-        let mut j = t.lane();
-        while i < cells && j < cells {
-            let flow = flows.get(t, i as usize * cells as usize + j as usize);
-            sum += if weighted == 0 { flow } else { flow * f.get(t, (base + j) as usize).to_f64() };
-            j += WARP;
-        }
-        let sum = warp_sum(t, sum);
-        if i < cells && t.lane() == 0 {
-            flux.set(t, (base + i) as usize, sum);
         }
     }
 }

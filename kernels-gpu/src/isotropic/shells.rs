@@ -1,10 +1,27 @@
 //! Isotropic scattering, and economies in which agents split all they have.
 
-use super::stored::{reduced, shell_of};
 use super::{warp_sum, warp_sum_above, warp_sum_below};
 use crate::kernel;
 use crate::math::quotient;
 use crate::simt::WARP;
+
+/// The cells of a shell that its symmetry leaves, a = min(i, j): the first, and how many.
+#[inline(always)]
+pub(crate) const fn reduced(s: u32, cells: u32) -> (u32, u32) {
+    let first = if s < cells { 0 } else { s - (cells - 1) };
+    (first, s / 2 + 1 - first)
+}
+
+/// The shell of a block: the largest first, outwards from the middle.
+#[inline(always)]
+pub(crate) const fn shell_of(block: u32, cells: u32) -> u32 {
+    let step = block.div_ceil(2);
+    if block.is_multiple_of(2) {
+        cells - 1 + step
+    } else {
+        cells - 1 - step
+    }
+}
 
 kernel! {
     /// Isotropic scattering, for one state: `flows[i][j]` is what collisions of i with j add to cell i.
@@ -117,6 +134,27 @@ kernel! {
         if inside && t.lane() == 0 {
             let own = p.get(t, (base + i) as usize).to_f64();
             flux.set(t, (base + i) as usize, weights.get(t, i as usize) * sum - agents * own);
+        }
+    }
+}
+
+kernel! {
+    /// Adds up what the partners of each cell brought: `flux[i] = sum over j of flows[i][j]`, with `weighted` times f_j. One warp a cell; lanes read
+    /// consecutive words.
+    pub fn gather_partners<T: Real>(
+        t, flows: In<f64>, f: In<T>, flux: Out<f64>; cells: u32, base: u32, weighted: u32,
+    ) for f32, f64 {
+        let i = quotient(t.global_idx() as u32, WARP);
+        let mut sum = 0.0;
+        let mut j = t.lane();
+        while i < cells && j < cells {
+            let flow = flows.get(t, i as usize * cells as usize + j as usize);
+            sum += if weighted == 0 { flow } else { flow * f.get(t, (base + j) as usize).to_f64() };
+            j += WARP;
+        }
+        let sum = warp_sum(t, sum);
+        if i < cells && t.lane() == 0 {
+            flux.set(t, (base + i) as usize, sum);
         }
     }
 }

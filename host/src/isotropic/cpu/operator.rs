@@ -38,14 +38,14 @@ impl Operator for Reference {
 
 /// Sums of one part of the work, per cell: gain less loss, gain, frequency.
 #[derive(Clone)]
-pub(super) struct Sums {
-    pub(super) flux: Vec<f64>,
-    pub(super) gain: Vec<f64>,
-    pub(super) frequency: Vec<f64>,
+pub(in crate::isotropic) struct Sums {
+    pub(in crate::isotropic) flux: Vec<f64>,
+    pub(in crate::isotropic) gain: Vec<f64>,
+    pub(in crate::isotropic) frequency: Vec<f64>,
 }
 
 impl Sums {
-    pub(super) fn zero(cells: usize, detailed: bool) -> Self {
+    pub(in crate::isotropic) fn zero(cells: usize, detailed: bool) -> Self {
         let detail = if detailed { cells } else { 0 };
         Self {
             flux: vec![0.0; cells],
@@ -65,7 +65,7 @@ impl Sums {
 }
 
 /// Does the parts of a work at once and adds their sums in the order of the parts, whatever the number of threads.
-pub(super) fn sum_of_parts(
+pub(in crate::isotropic) fn sum_of_parts(
     cells: usize,
     detailed: bool,
     parts: &[Range<usize>],
@@ -87,7 +87,7 @@ pub(super) fn sum_of_parts(
 }
 
 /// Splits `range` into at most `parts` ranges of about equal cost.
-pub(super) fn split(
+pub(in crate::isotropic) fn split(
     range: Range<usize>,
     parts: usize,
     cost: impl Fn(usize) -> u64,
@@ -109,20 +109,20 @@ pub(super) fn split(
 }
 
 /// How many parts an evaluation of so many terms is worth.
-pub(super) fn parts_for(terms: usize) -> usize {
+pub(in crate::isotropic) fn parts_for(terms: usize) -> usize {
     (terms >> 15).clamp(1, 64)
 }
 
 /// Gain and frequency of collisions that stay in the cell or exchange, which jumps leave out: D_i = f_i X(i, i) + sum over j of
 /// f_j [S(m, m) + X(i, j)], m = min(i, j). The loss is f_i D_i and so is the gain.
-pub(super) struct Unmoved {
+pub(in crate::isotropic) struct Unmoved {
     cells: usize,
     /// X(i, j) + S(m, m) off the diagonal, X(i, i) on it, by rows.
     table: Vec<f64>,
 }
 
 impl Unmoved {
-    pub(super) fn new(cells: usize, theta: f64, corrected: bool) -> Self {
+    pub(in crate::isotropic) fn new(cells: usize, theta: f64, corrected: bool) -> Self {
         let of = Coefficients::new(theta);
         let diagonal: Vec<f64> = (0..cells)
             .map(|m| {
@@ -145,7 +145,7 @@ impl Unmoved {
         Self { cells, table }
     }
 
-    pub(super) fn frequency(&self, f: &[f64]) -> impl Iterator<Item = f64> {
+    pub(in crate::isotropic) fn frequency(&self, f: &[f64]) -> impl Iterator<Item = f64> {
         self.table
             .chunks_exact(self.cells)
             .map(move |row| row.iter().zip(f).map(|(t, f)| t * f).sum())
@@ -153,7 +153,12 @@ impl Unmoved {
 }
 
 /// Rates from sums in cell units.
-pub(super) fn finish(sums: &Sums, f: &[f64], divisors: &[f64], unmoved: Option<&Unmoved>) -> Rates {
+pub(in crate::isotropic) fn finish(
+    sums: &Sums,
+    f: &[f64],
+    divisors: &[f64],
+    unmoved: Option<&Unmoved>,
+) -> Rates {
     let mut rates = reference::empty(f.len());
     for (i, divisor) in divisors.iter().enumerate() {
         let moving = divisor * sums.frequency[i];

@@ -1,20 +1,20 @@
-//! The forms of the operator of gases: tables and launches of each law and storage.
+//! The forms of the operator of gases: tables and launches of each law.
 
 use rarefy_kernels::isotropic::{
-    self as kernels, BATCH_STATES, BATCH_THREADS, MOST_SEGMENTS, PairShape, STORED_THREADS,
-    batch_bytes, quantity, warp_bytes,
+    self as kernels, BATCH_STATES, BATCH_THREADS, MOST_SEGMENTS, PairShape, batch_bytes, quantity,
+    warp_bytes,
 };
 use rarefy_kernels::{Real, WARP};
 
 use crate::error::Result;
 use crate::isotropic::coefficients::Coefficients;
 use crate::isotropic::cpu::shell_table;
-use crate::isotropic::tables::{CompactTable, FullTable, Jump, JumpRows};
+use crate::isotropic::tables::{Jump, JumpRows};
 use crate::isotropic::{CollisionKernel, OperatorConfig};
 use crate::machine::{Grid, Limits, Machine};
 
 /// Threads of a block in the kernels with one warp, or one thread, an item.
-pub(super) const ITEM_THREADS: u32 = 128;
+pub(in crate::isotropic) const ITEM_THREADS: u32 = 128;
 
 /// Tiles of jump pairs beyond which their sums are taken by a kernel of their own, spread over many blocks.
 const MANY_TILES: u32 = 32;
@@ -24,23 +24,26 @@ const MANY_TILES: u32 = 32;
 const BATCH_TILES: u32 = 12;
 
 /// The distributions of all states that a pass reads.
-pub(super) struct Work<'a, M: Machine, T: Real> {
-    pub(super) machine: &'a M,
-    pub(super) f: &'a M::Buffer<T>,
+pub(in crate::isotropic) struct Work<'a, M: Machine, T: Real> {
+    pub(in crate::isotropic) machine: &'a M,
+    pub(in crate::isotropic) f: &'a M::Buffer<T>,
     /// Their sums from each cell to the top.
-    pub(super) above: &'a M::Buffer<T>,
-    pub(super) cells: u32,
-    pub(super) pitch: u32,
-    pub(super) states: u32,
+    pub(in crate::isotropic) above: &'a M::Buffer<T>,
+    pub(in crate::isotropic) cells: u32,
+    pub(in crate::isotropic) pitch: u32,
+    pub(in crate::isotropic) states: u32,
 }
 
 impl<M: Machine, T: Real> Work<'_, M, T> {
-    pub(super) fn per_cell_of_all(&self) -> Grid {
+    pub(in crate::isotropic) fn per_cell_of_all(&self) -> Grid {
         Grid::per_item((self.pitch * self.states) as usize, ITEM_THREADS)
     }
 
     /// Launches for the first cell of each state.
-    pub(super) fn each_state(&self, launch: impl FnMut(u32) -> Result<()>) -> Result<()> {
+    pub(in crate::isotropic) fn each_state(
+        &self,
+        launch: impl FnMut(u32) -> Result<()>,
+    ) -> Result<()> {
         let mut bases = (0..self.states).map(|state| state * self.pitch);
         bases.try_for_each(launch)
     }
@@ -191,141 +194,28 @@ impl<M: Machine, T: Real> Pairs<M, T> {
     }
 }
 
-/// All jumps of a cell, stored.
-pub(super) struct Full<M: Machine, T: Real> {
-    table: M::Buffer<T>,
-    starts: M::Buffer<u64>,
-    more: M::Buffer<f64>,
-}
-
-impl<M: Machine, T: Real> Full<M, T> {
-    /// The tables on a machine, and how many coefficients they have.
-    pub(super) fn new(
-        machine: &M,
-        cells: usize,
-        theta: f64,
-        corrected: bool,
-    ) -> Result<(Self, usize)> {
-        let host = FullTable::<T>::new(cells, theta, corrected);
-        let full = Self {
-            table: machine.upload(&host.values)?,
-            starts: machine.upload(&host.starts)?,
-            more: machine.allocate(3 * cells)?,
-        };
-        Ok((full, host.values.len()))
-    }
-
-    pub(super) fn flows(&mut self, work: &Work<'_, M, T>, flux: &mut M::Buffer<f64>) -> Result<()> {
-        work.each_state(|base| self.flows_of(work, flux, base, 0))
-    }
-
-    /// The flows of the state that begins at `base`, if `detailed` with its frequencies.
-    fn flows_of(
-        &mut self,
-        work: &Work<'_, M, T>,
-        flux: &mut M::Buffer<f64>,
-        base: u32,
-        detailed: u32,
-    ) -> Result<()> {
-        Ok(work.machine.launch(
-            Grid {
-                blocks: work.cells,
-                threads: STORED_THREADS,
-            },
-            kernels::full_flows {
-                table: &self.table,
-                starts: &self.starts,
-                f: work.f,
-                flux,
-                more: &mut self.more,
-                cells: work.cells,
-                base,
-                detailed,
-            },
-        )?)
-    }
-
-    pub(super) fn frequencies(
-        &mut self,
-        work: &Work<'_, M, T>,
-        flux: &mut M::Buffer<f64>,
-        frequency: &mut M::Buffer<f64>,
-    ) -> Result<()> {
-        work.each_state(|base| {
-            self.flows_of(work, flux, base, 1)?;
-            Ok(work.machine.launch(
-                Grid::per_item(work.cells as usize, ITEM_THREADS),
-                kernels::place_values {
-                    values: &self.more,
-                    out: &mut *frequency,
-                    count: work.cells,
-                    base,
-                },
-            )?)
-        })
-    }
-}
-
-/// Jumps with reciprocity, or the shells of isotropic scattering, stored once for both partners.
-pub(super) struct Stored<M: Machine, T: Real> {
+/// The shells of isotropic scattering, stored once for both partners.
+pub(super) struct Shells<M: Machine, T: Real> {
     table: M::Buffer<T>,
     starts: M::Buffer<u64>,
     partners: M::Buffer<f64>,
 }
 
-impl<M: Machine, T: Real> Stored<M, T> {
-    /// The tables of jumps with reciprocity on a machine, and how many coefficients they have.
-    pub(super) fn compact_pairs(machine: &M, cells: usize, theta: f64) -> Result<(Self, usize)> {
-        let host = CompactTable::<T>::new(cells, theta);
-        Self::new(machine, cells, &host.values, &host.starts)
-    }
-
-    /// The tables of shells on a machine, and how many coefficients they have.
-    pub(super) fn shells(machine: &M, cells: usize, gamma: f64) -> Result<(Self, usize)> {
+impl<M: Machine, T: Real> Shells<M, T> {
+    /// The tables on a machine, and how many coefficients they have.
+    pub(super) fn new(machine: &M, cells: usize, gamma: f64) -> Result<(Self, usize)> {
         let (starts, values) = shell_table::<T>(cells, gamma);
         let starts: Vec<u64> = starts.iter().map(|&start| start as u64).collect();
-        Self::new(machine, cells, &values, &starts)
-    }
-
-    fn new(machine: &M, cells: usize, values: &[T], starts: &[u64]) -> Result<(Self, usize)> {
-        let stored = Self {
-            table: machine.upload(values)?,
-            starts: machine.upload(starts)?,
+        let shells = Self {
+            table: machine.upload(&values)?,
+            starts: machine.upload(&starts)?,
             partners: machine.allocate(cells * cells)?,
         };
-        Ok((stored, values.len()))
+        Ok((shells, values.len()))
     }
 
-    /// The flows, or the `frequencies`, of jumps with reciprocity.
-    pub(super) fn compact_flows(
-        &mut self,
-        work: &Work<'_, M, T>,
-        out: &mut M::Buffer<f64>,
-        frequencies: u32,
-    ) -> Result<()> {
-        let cells = work.cells;
-        work.each_state(|base| {
-            work.machine.launch(
-                Grid {
-                    blocks: 2 * cells - 1,
-                    threads: STORED_THREADS,
-                },
-                kernels::compact_flows {
-                    table: &self.table,
-                    starts: &self.starts,
-                    f: work.f,
-                    flows: &mut self.partners,
-                    cells,
-                    base,
-                    frequencies,
-                },
-            )?;
-            gather(work, &self.partners, out, base, frequencies)
-        })
-    }
-
-    /// The flows, or the `frequencies`, of shells.
-    pub(super) fn shell_flows(
+    /// The flows, or the `frequencies`.
+    pub(super) fn flows(
         &mut self,
         work: &Work<'_, M, T>,
         out: &mut M::Buffer<f64>,
@@ -421,7 +311,7 @@ pub(super) fn per_warp(items: u32) -> Grid {
 }
 
 /// Sums over the partners of each cell.
-fn gather<M: Machine, T: Real>(
+pub(in crate::isotropic) fn gather<M: Machine, T: Real>(
     work: &Work<'_, M, T>,
     flows: &M::Buffer<f64>,
     flux: &mut M::Buffer<f64>,

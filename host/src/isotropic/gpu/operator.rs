@@ -4,10 +4,11 @@ use rarefy_kernels::Real;
 use rarefy_kernels::isotropic as kernels;
 
 use super::economies::{Saving, Splitting};
-use super::forms::{Full, ITEM_THREADS, Pairs, Stored, Work, is_uniform, pair_shape};
+use super::forms::{ITEM_THREADS, Pairs, Shells, Work, is_uniform, pair_shape};
 use crate::error::Result;
 use crate::isotropic::Weights;
 use crate::isotropic::coefficients::Counts;
+use crate::isotropic::paper::Stored;
 use crate::isotropic::{CollisionKernel, OperatorConfig, Storage};
 use crate::machine::{Grid, Limits, Machine};
 
@@ -25,9 +26,8 @@ pub(super) struct Operator<M: Machine, T: Real> {
 
 enum Form<M: Machine, T: Real> {
     Pairs(Pairs<M, T>),
-    Full(Full<M, T>),
-    Compact(Stored<M, T>),
-    Shells(Stored<M, T>),
+    Stored(Stored<M, T>),
+    Shells(Shells<M, T>),
     Splitting(Splitting<M>),
     Saving(Saving<M>),
 }
@@ -55,12 +55,6 @@ impl<M: Machine, T: Real> Operator<M, T> {
         let sums = (pitch * states * 8) as u64;
         match config.law {
             CollisionKernel::Power { .. } => match storage(config) {
-                Storage::Full => counts.full * size + cells * cells * 8 + 2 * sums,
-                Storage::Compact => {
-                    (counts.reciprocal + counts.reciprocal / 4 + 64 * 1024) * size
-                        + cells * cells * 8
-                        + 2 * sums
-                }
                 Storage::Pairs => {
                     let shape = pair_shape::<T>(config, states, pitch, limits);
                     let table = if is_uniform(config) {
@@ -70,6 +64,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     };
                     table * size + 3 * sums * u64::from(shape.tiles)
                 }
+                stored => Stored::<M, T>::bytes(stored, config.grid.cells()) + 2 * sums,
             },
             CollisionKernel::Saving { lambda } => {
                 let cells = config.grid.cells();
@@ -92,23 +87,20 @@ impl<M: Machine, T: Real> Operator<M, T> {
         let all = pitch * states;
         let (form, table_len, sums) = match config.law {
             CollisionKernel::Power { theta } => match storage(config) {
-                Storage::Full => {
-                    let (full, len) = Full::new(machine, cells, theta, config.corrected)?;
-                    (Form::Full(full), len, all)
-                }
-                Storage::Compact => {
-                    let (stored, len) = Stored::compact_pairs(machine, cells, theta)?;
-                    (Form::Compact(stored), len, all)
-                }
                 Storage::Pairs => {
                     let (pairs, len) = Pairs::new(machine, config, theta, states, pitch)?;
                     let sums = all * pairs.shape.tiles as usize;
                     (Form::Pairs(pairs), len, sums)
                 }
+                storage => {
+                    let of = (cells, theta, config.corrected);
+                    let (stored, len) = Stored::new(machine, storage, of)?;
+                    (Form::Stored(stored), len, all)
+                }
             },
             CollisionKernel::Isotropic { gamma } => {
-                let (stored, len) = Stored::shells(machine, cells, gamma)?;
-                (Form::Shells(stored), len, all)
+                let (shells, len) = Shells::new(machine, cells, gamma)?;
+                (Form::Shells(shells), len, all)
             }
             CollisionKernel::Saving { lambda } => {
                 let saving = Saving::new(machine, cells, lambda, states, pitch)?;
@@ -182,9 +174,8 @@ impl<M: Machine, T: Real> Operator<M, T> {
         let (rise, fall) = (&mut self.rise, &mut self.fall);
         match &mut self.form {
             Form::Pairs(pairs) => pairs.flows(&work, rise, fall),
-            Form::Full(full) => full.flows(&work, rise),
-            Form::Compact(stored) => stored.compact_flows(&work, rise, 0),
-            Form::Shells(stored) => stored.shell_flows(&work, rise, 0),
+            Form::Stored(stored) => stored.flows(&work, rise),
+            Form::Shells(shells) => shells.flows(&work, rise, 0),
             Form::Splitting(splitting) => splitting.flows(&work, rise),
             Form::Saving(saving) => saving.flows(&work, rise),
         }
@@ -210,9 +201,8 @@ impl<M: Machine, T: Real> Operator<M, T> {
         let (rise, fall) = (&mut self.rise, &mut self.fall);
         match &mut self.form {
             Form::Pairs(pairs) => pairs.frequencies(&work, rise, fall, frequency),
-            Form::Full(full) => full.frequencies(&work, rise, frequency),
-            Form::Compact(stored) => stored.compact_flows(&work, frequency, 1),
-            Form::Shells(stored) => stored.shell_flows(&work, frequency, 1),
+            Form::Stored(stored) => stored.frequencies(&work, rise, frequency),
+            Form::Shells(shells) => shells.flows(&work, frequency, 1),
             // Each agent meets each other one at unit rate: the sum to the top from the first cell on.
             Form::Splitting(_) | Form::Saving(_) => Ok(machine.launch(
                 work.per_cell_of_all(),

@@ -1,22 +1,28 @@
-//! The stored forms on the CPU: the paper's sum over every coefficient, and the reduced one.
+//! The stored forms on the CPU: the sum over every coefficient, and the reduced one.
 
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::operator::{Operator, Sums, Unmoved, finish, parts_for, split, sum_of_parts};
+use super::tables::{CompactTable, FullTable, TILE};
 use crate::isotropic::coefficients::reachable;
-use crate::isotropic::tables::{CompactTable, FullTable, TILE, reduced};
+use crate::isotropic::cpu::{Operator, Sums, Unmoved, finish, parts_for, split, sum_of_parts};
+use crate::isotropic::tables::reduced;
 use crate::isotropic::{Rates, reference};
 
 /// Every coefficient.
-pub(super) struct Full<T> {
+pub(in crate::isotropic) struct Full<T> {
     cells: usize,
     table: FullTable<T>,
     divisors: Vec<f64>,
 }
 
 impl<T: Real> Full<T> {
-    pub(super) fn new(cells: usize, theta: f64, corrected: bool, divisors: Vec<f64>) -> Self {
+    pub(in crate::isotropic) fn new(
+        cells: usize,
+        theta: f64,
+        corrected: bool,
+        divisors: Vec<f64>,
+    ) -> Self {
         Self {
             cells,
             table: FullTable::new(cells, theta, corrected),
@@ -80,7 +86,7 @@ impl<T: Real> Operator for Full<T> {
 }
 
 /// One of each set of equal coefficients.
-pub(super) struct Compact<T> {
+pub(in crate::isotropic) struct Compact<T> {
     cells: usize,
     theta: f64,
     table: CompactTable<T>,
@@ -89,7 +95,7 @@ pub(super) struct Compact<T> {
 }
 
 impl<T: Real> Compact<T> {
-    pub(super) fn new(cells: usize, theta: f64, divisors: Vec<f64>) -> Self {
+    pub(in crate::isotropic) fn new(cells: usize, theta: f64, divisors: Vec<f64>) -> Self {
         let cost = |s: usize| reduced(s, cells).1.pow(2) as u64 + 1;
         Self {
             cells,
