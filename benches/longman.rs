@@ -15,8 +15,7 @@ use rarefy::gpu::{self, Device};
 use rarefy::longman::Task;
 use rarefy::longman::expression::Program;
 use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation};
-use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
-use rarefy::longman::paper::{PaperRule, integrate_on_cpu};
+use rarefy::longman::paper::{FixedBatch, Form, Functions, PaperRule, integrate_on_cpu};
 use rarefy_kernels::Real;
 
 /// Numbers of areas of the paper's Fig. 9.

@@ -4,8 +4,7 @@
 
 use rarefy::emulator::Emulator;
 use rarefy::gpu;
-use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
-use rarefy::longman::paper::{PaperRule, Start};
+use rarefy::longman::paper::{FixedBatch, Form, Functions, PaperRule, Start};
 use rarefy::machine::Machine;
 use rarefy_kernels::Real;
 

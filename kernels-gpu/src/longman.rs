@@ -14,28 +14,25 @@
 //! | `program` | integrands as bytecode, and the interpreter that the CPU and the kernels share |
 //! | `elementary` | functions in fast software, and exp by the hardware's special function unit |
 //! | `integrand` | the trait of amplitudes g, and the named ones |
-//! | `differences` | the paper's kernel: one block an integral, the table of differences in shared memory |
-//! | `warp` | the same by shuffles: a thread or a part of a warp an integral, no table |
-//! | `driver` | the same with an error estimate and a status for each integral: `amplitude`, `batch`, `head`, `outcome` and `probe` are its parts |
+//! | `paper` | the paper's kernel: one block an integral, the table of differences in shared memory; and the same by shuffles |
+//! | `driver` | the method with an error estimate and a status for each integral: `amplitude`, `batch`, `head`, `outcome` and `probe` are its parts |
 
 mod amplitude;
 mod batch;
 pub mod classify;
-mod differences;
 pub mod driver;
 pub mod elementary;
 pub mod functions;
 mod head;
 mod integrand;
 mod outcome;
+mod paper;
 mod probe;
 pub mod program;
 pub mod status;
-mod warp;
 
-pub use differences::*;
 pub use driver::{BatchRule, integrate};
 pub use elementary::{Elementary, Hardware, Software};
 pub use integrand::*;
+pub use paper::*;
 pub use status::{Accelerator, Status};
-pub use warp::*;

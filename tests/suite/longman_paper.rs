@@ -1,8 +1,9 @@
 //! The paper's method on machines: its figure of errors, and the two forms of its kernel.
 
 use rarefy::emulator::{Emulator, ThreadOrder};
-use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
-use rarefy::longman::paper::{PaperRule, Start, Wave, integrate_on_cpu};
+use rarefy::longman::paper::{
+    FixedBatch, Form, Functions, PaperRule, Start, Wave, integrate_on_cpu,
+};
 use rarefy::machine::Machine;
 use rarefy_kernels::Real;
 

@@ -6,9 +6,9 @@ use rarefy_kernels::longman as kernels;
 use rarefy_kernels::{Quad, Real};
 use serde::{Deserialize, Serialize};
 
+use super::rule::{PaperRule, same_length};
 use crate::error::{Error, Result};
 use crate::longman::accelerate::euler_weights;
-use crate::longman::paper::{PaperRule, same_length};
 use crate::longman::quadrature::gauss;
 use crate::machine::{Grid, Machine};
 
@@ -45,7 +45,7 @@ fn lanes_for(integrals: u32, most: u32) -> u32 {
 ///
 /// ```
 /// use rarefy::emulator::Emulator;
-/// use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
+/// use rarefy::longman::paper::{FixedBatch, Form, Functions};
 /// use rarefy::longman::paper::PaperRule;
 ///
 /// let machine = Emulator::default();

@@ -1,8 +1,8 @@
 //! The method as the paper has it: fixed numbers of areas and Gauss nodes, the whole table of differences in shared memory.
 
-use super::elementary::{Hardware, Software};
-use super::integrand::{Damped, Integrand};
 use crate::kernel;
+use crate::longman::elementary::{Hardware, Software};
+use crate::longman::integrand::{Damped, Integrand};
 use crate::math::Real;
 use crate::memory::{In, Out, Quad, Shared};
 use crate::simt::Simt;

@@ -1,9 +1,9 @@
 //! The fast form of the paper's method: an integral is a part of a warp, differences go from lane to lane.
 
 use super::differences::{Fixed, FixedRule, head_and_tail, stage_nodes};
-use super::elementary::{Hardware, Software};
-use super::integrand::{Damped, Integrand};
 use crate::kernel;
+use crate::longman::elementary::{Hardware, Software};
+use crate::longman::integrand::{Damped, Integrand};
 use crate::math::Real;
 use crate::memory::{In, Out, Quad, Shared};
 use crate::simt::{Simt, WARP};

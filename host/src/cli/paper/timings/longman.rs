@@ -9,8 +9,7 @@ use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::Result;
-use crate::longman::gpu::fixed::{FixedBatch, Form, Functions};
-use crate::longman::paper::{PaperRule, Start};
+use crate::longman::paper::{FixedBatch, Form, Functions, PaperRule, Start};
 use crate::machine::Machine;
 
 /// Areas of Fig. 11, and Gauss nodes that are enough for roundoff to show.
