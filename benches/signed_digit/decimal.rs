@@ -12,7 +12,7 @@ use rarefy::compute::Resolved;
 use rarefy::gpu::{self, Device};
 use rarefy::signed_digit::decimal;
 use rarefy::signed_digit::integer::{Integers, Resident, ResidentPair};
-use rarefy::signed_digit::radix10::{Method, ResidentDigits, ResidentVectors, Rows};
+use rarefy::signed_digit::paper::{Method, ResidentDigits, ResidentVectors, Rows};
 use rayon::prelude::*;
 
 use super::Measured;

@@ -6,10 +6,10 @@
 //!
 //! | file | kernels |
 //! |---|---|
-//! | `radix10` | the paper's arithmetic, a thread a digit |
 //! | `packed` | big integers: digits of radix 10^9 |
 //! | `float` | binary floating point: digits of radix 2^32 in 64-bit integers |
+//! | `paper` | the paper's arithmetic: radix 10, a thread a digit |
 
 pub mod float;
 pub mod packed;
-pub mod radix10;
+pub mod paper;

@@ -10,7 +10,7 @@ use rarefy::collision::{self, Scattering, Until, VelocityGrid};
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::gpu::doctor;
 use rarefy::isotropic::{self, CollisionKernel, EnergyGrid};
-use rarefy::signed_digit::{decimal, dft, float, radix10};
+use rarefy::signed_digit::{decimal, dft, float, paper};
 use rarefy::{Backend, Precision, longman, memory_plan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -281,7 +281,7 @@ fn exact_numbers_come_back() {
     refused(&sum.value(), "/magnitude", json!([1, 0]));
     refused(&sum.value(), "/kind", json!("nan"));
 
-    let float = radix10::Float::from_decimal(&number);
+    let float = paper::Float::from_decimal(&number);
     comes_back(&float);
     comes_back(float.digits());
     refused(&float, "/digits/set/threshold", json!(0));
@@ -291,12 +291,12 @@ fn exact_numbers_come_back() {
 
 #[test]
 fn numbers_with_an_exponent_are_decimal() {
-    let hexadecimal = radix10::DigitSet::new(16, 10, 8).unwrap();
-    let digits = radix10::SignedDigits::from_ordinary(hexadecimal, false, &[15, 1]).unwrap();
-    radix10::Float::new(digits, 0).unwrap_err();
-    let two = radix10::SignedDigits::new(radix10::DigitSet::PAPER, vec![2]).unwrap();
-    let tiny = radix10::Float::new(two.clone(), -2_000_000_000_000_000).unwrap();
+    let hexadecimal = paper::DigitSet::new(16, 10, 8).unwrap();
+    let digits = paper::SignedDigits::from_ordinary(hexadecimal, false, &[15, 1]).unwrap();
+    paper::Float::new(digits, 0).unwrap_err();
+    let two = paper::SignedDigits::new(paper::DigitSet::PAPER, vec![2]).unwrap();
+    let tiny = paper::Float::new(two.clone(), -2_000_000_000_000_000).unwrap();
     assert!(tiny.times(&tiny).is_err());
-    let hundreds = radix10::Float::new(two, 2).unwrap();
+    let hundreds = paper::Float::new(two, 2).unwrap();
     assert_eq!(hundreds.to_decimal(), 200.into());
 }

@@ -4,7 +4,7 @@ use rarefy::Backend;
 use rarefy::compute::Resolved;
 use rarefy::signed_digit::decimal::Decimal;
 use rarefy::signed_digit::dft::{Signal, Spectrum, Transform};
-use rarefy::signed_digit::introduction::{sequence, transform_error};
+use rarefy::signed_digit::paper::introduction::{sequence, transform_error};
 
 use crate::support;
 

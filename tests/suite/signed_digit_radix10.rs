@@ -6,11 +6,11 @@ use rarefy::compute::Resolved;
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::machine::{Grid, Machine};
 use rarefy::signed_digit::decimal::{self, Decimal};
-use rarefy::signed_digit::introduction::{VECTORS_DOT, dot_error, vectors};
-use rarefy::signed_digit::radix10::{
+use rarefy::signed_digit::paper::introduction::{VECTORS_DOT, dot_error, vectors};
+use rarefy::signed_digit::paper::{
     self, DigitSet, Float, Method, ResidentDigits, Rows, SignedDigits, digit_count,
 };
-use rarefy_kernels::signed_digit::radix10 as kernels;
+use rarefy_kernels::signed_digit::paper as kernels;
 
 use crate::support;
 
@@ -182,7 +182,7 @@ fn the_example_of_the_paper() {
     let numbers = ["556", "179", "979"].map(number);
     for backend in backends() {
         for method in METHODS {
-            let sum = radix10::sum(&numbers, method, &backend).expect("a sum");
+            let sum = paper::sum(&numbers, method, &backend).expect("a sum");
             assert_eq!(
                 sum.to_decimal().to_string(),
                 "1714",
@@ -192,11 +192,10 @@ fn the_example_of_the_paper() {
         }
         // The paper's rule leaves a digit 7 in this one.
         for method in METHODS {
-            let sum =
-                radix10::sum(&["66", "66", "6"].map(number), method, &backend).expect("a sum");
+            let sum = paper::sum(&["66", "66", "6"].map(number), method, &backend).expect("a sum");
             assert_eq!(sum.to_decimal().to_string(), "138");
         }
-        let none = radix10::sum(&[], Method::First, &backend).expect("no sum");
+        let none = paper::sum(&[], Method::First, &backend).expect("no sum");
         assert_eq!(none.to_decimal(), Decimal::ZERO);
     }
 }
@@ -329,7 +328,7 @@ fn resident_digits_are_summed_again_and_again() {
     if let Some(device) = support::device() {
         check(&device);
     }
-    let odd = radix10::sum(
+    let odd = paper::sum(
         &[SignedDigits::zero(
             DigitSet::new(10, 7, 5).expect("a closed set"),
         )],
@@ -453,7 +452,7 @@ proptest! {
         let expected = decimal::sum(&decimals, &Resolved::Cpu).expect("a sum");
         for backend in backends() {
             for method in METHODS {
-                let sum = radix10::sum(&numbers, method, &backend).expect("a sum");
+                let sum = paper::sum(&numbers, method, &backend).expect("a sum");
                 prop_assert!(sum.digits().iter().all(|digit| digit.abs() <= 6));
                 prop_assert_eq!(&sum.to_decimal(), &expected);
             }
@@ -474,7 +473,7 @@ proptest! {
         }
         for backend in backends() {
             for rows in [Rows::PerColumn, Rows::PerPlace] {
-                let dot = radix10::dot(&x, &y, rows, &backend).expect("a dot product");
+                let dot = paper::dot(&x, &y, rows, &backend).expect("a dot product");
                 prop_assert_eq!(&dot.to_decimal(), &expected);
             }
         }
@@ -502,6 +501,6 @@ proptest! {
 fn backends_of_the_paper_are_named() {
     // `Backend::Auto` resolves to one of those that the methods know.
     let backend = Backend::Auto.resolve().expect("a backend");
-    let sum = radix10::sum(&[number("-12")], Method::First, &backend).expect("a sum");
+    let sum = paper::sum(&[number("-12")], Method::First, &backend).expect("a sum");
     assert_eq!(sum.to_decimal().to_string(), "-12");
 }

@@ -32,7 +32,7 @@ use rayon::prelude::*;
 
 use super::decimal::{Columns, Decimal};
 use super::limb::same_length;
-use super::radix10;
+use super::paper;
 use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
@@ -104,12 +104,12 @@ impl Integers {
 
     /// Digit by digit, by the paper's first method.
     fn reference_sum(&self) -> Result<Decimal> {
-        radix10::sum_of_decimals(&self.decimals())
+        paper::sum_of_decimals(&self.decimals())
     }
 
     /// Digit by digit, by partial products and the paper's second method.
     fn reference_dot(&self, other: &Self) -> Result<Decimal> {
-        radix10::dot_of_decimals(&self.decimals(), &other.decimals())
+        paper::dot_of_decimals(&self.decimals(), &other.decimals())
     }
 }
 

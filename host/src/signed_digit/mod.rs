@@ -16,17 +16,15 @@
 //! | module | content |
 //! |---|---|
 //! | [`float`] | sums and dot products of `f32` and `f64`, exact and rounded once: digits of radix 2^32 in 64-bit integers |
-//! | [`introduction`] | the paper's two examples of where floating point fails |
-//! | [`radix10`] | the paper's arithmetic, digit by digit |
 //! | [`decimal`] | decimal numbers of any length, from text to text: exact sums and dot products |
 //! | [`dft`] | the discrete Fourier transform and its inverse with exact sums |
 //! | [`integer`] | many big integers: digits of radix 10^9, column sums in 64-bit integers |
+//! | [`paper`] | the paper's arithmetic, digit by digit, and its two examples of where floating point fails |
 
 pub mod decimal;
 pub mod dft;
 pub mod float;
 pub mod integer;
-pub mod introduction;
 mod limb;
 mod lines;
-pub mod radix10;
+pub mod paper;

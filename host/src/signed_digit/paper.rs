@@ -12,12 +12,12 @@
 //!
 //! ```
 //! use rarefy::Backend;
-//! use rarefy::signed_digit::radix10::{self, Method, Rows, SignedDigits};
+//! use rarefy::signed_digit::paper::{self, Method, Rows, SignedDigits};
 //!
 //! let numbers = ["556", "179", "979"].map(|text| SignedDigits::from_decimal(&text.parse().unwrap()).unwrap());
 //! let backend = Backend::Cpu.resolve()?;
 //! for method in [Method::First, Method::Second(Rows::PerColumn), Method::Second(Rows::PerPlace)] {
-//!     assert_eq!(radix10::sum(&numbers, method, &backend)?.to_decimal().to_string(), "1714");
+//!     assert_eq!(paper::sum(&numbers, method, &backend)?.to_decimal().to_string(), "1714");
 //! }
 //! # Ok::<(), rarefy::Error>(())
 //! ```
@@ -30,6 +30,7 @@ mod decimals;
 mod digits;
 mod float;
 mod gpu;
+pub mod introduction;
 mod rows;
 
 pub(crate) use decimals::{dot_of_decimals, sum_of_decimals};

@@ -14,7 +14,7 @@ use crate::compute::{Precision, Resolved};
 use crate::error::Result;
 use crate::signed_digit::decimal;
 use crate::signed_digit::dft::Transform;
-use crate::signed_digit::introduction::{
+use crate::signed_digit::paper::introduction::{
     VECTORS_DOT, dot_error, sequence, transform_error, vectors,
 };
 

@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::signed_digit::integer::{Integers, Resident, TextLines};
 use crate::signed_digit::limb::{DIGITS, same_length};
 use crate::signed_digit::lines::{cut, lines, tasks};
-use crate::signed_digit::radix10;
+use crate::signed_digit::paper;
 
 /// Numbers that one task sums.
 const TASK: usize = 1 << 10;
@@ -33,7 +33,7 @@ pub struct Total {
 /// The exact sum.
 ///
 /// On a machine the numbers are packed into a matrix if their exponents lie close enough together for that. Else they are summed on the CPU, where each takes
-/// only its own digits' time. [`Resolved::Reference`] adds digit by digit (see [`radix10`]).
+/// only its own digits' time. [`Resolved::Reference`] adds digit by digit (see [`paper`]).
 ///
 /// # Errors
 /// Where the exponents span more digits than the sum may have, or than fit into memory.
@@ -41,7 +41,7 @@ pub fn sum(numbers: &[Decimal], backend: &Resolved) -> Result<Decimal> {
     let given = room_of(numbers);
     let empty = || Columns::within(given);
     match (backend, Extent::of(numbers)) {
-        (Resolved::Reference, _) => radix10::sum_of_decimals(numbers),
+        (Resolved::Reference, _) => paper::sum_of_decimals(numbers),
         (Resolved::Emulator | Resolved::Cuda(_), Some(extent))
             if extent.is_dense(numbers.len()) =>
         {
@@ -76,7 +76,7 @@ pub fn dot(x: &[Decimal], y: &[Decimal], backend: &Resolved) -> Result<Decimal> 
     let given = room_of(x) + room_of(y);
     let empty = || Columns::within(given);
     match (backend, Extent::of(x), Extent::of(y)) {
-        (Resolved::Reference, ..) => radix10::dot_of_decimals(x, y),
+        (Resolved::Reference, ..) => paper::dot_of_decimals(x, y),
         (Resolved::Emulator | Resolved::Cuda(_), Some(of_x), Some(of_y))
             if of_x.is_dense(x.len()) && of_y.is_dense(y.len()) =>
         {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rarefy_kernels::signed_digit::packed::clear_columns;
-use rarefy_kernels::signed_digit::radix10::{self as kernels, CHAIN_THREADS, DIGIT_THREADS};
+use rarefy_kernels::signed_digit::paper::{self as kernels, CHAIN_THREADS, DIGIT_THREADS};
 
 use super::digits::{DigitSet, SignedDigits};
 use super::rows::{Method, Rows, width};

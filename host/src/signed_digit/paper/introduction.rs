@@ -1,7 +1,7 @@
 //! The two examples with which the paper shows where floating point fails (its introduction, figs. 2 and 3).
 //!
 //! ```
-//! use rarefy::signed_digit::introduction::{VECTORS_DOT, dot_error, vectors};
+//! use rarefy::signed_digit::paper::introduction::{VECTORS_DOT, dot_error, vectors};
 //! use rarefy::signed_digit::decimal;
 //!
 //! let backend = rarefy::Backend::Cpu.resolve()?;
@@ -15,8 +15,8 @@ use std::f64::consts::TAU;
 
 use rarefy_kernels::Real;
 
-use super::decimal::Decimal;
-use super::dft::Signal;
+use crate::signed_digit::decimal::Decimal;
+use crate::signed_digit::dft::Signal;
 
 /// The dot product of [`vectors`], whatever their parameters.
 pub const VECTORS_DOT: i32 = 8779;
