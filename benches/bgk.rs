@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, measurement::WallTime};
-use rarefy::bgk::separate::{SeparateKernel, SeparateKernels, time_copy};
+use rarefy::bgk::paper::{SeparateKernel, SeparateKernels, time_copy};
 use rarefy::bgk::{
     Axis, Boundary, Cavity, Model, Problem, Scheme, Shock, Simulation, SimulationConfig, Wall,
 };

@@ -16,7 +16,7 @@
 //! | [`halo`] | messages between ranks that own parts of space |
 //! | `sweep` | streaming, as the passes share it |
 //! | [`sweep_1d`], [`sweep_2d`] | the pass in one and in two dimensions of space |
-//! | [`two_kernel`] | the paper's two kernels, which the fused pass is measured against |
+//! | [`paper`] | the paper's two kernels, which the fused pass is measured against |
 //! | [`steady`] | sweeps for steady flows |
 //!
 //! Each file or folder here becomes PTX of its own, so that a run loads only the kernels that it needs.
@@ -26,8 +26,8 @@ pub mod equilibrium;
 pub(crate) mod exponential;
 pub mod halo;
 pub mod layout;
+pub mod paper;
 pub mod steady;
 pub(crate) mod sweep;
 pub mod sweep_1d;
 pub mod sweep_2d;
-pub mod two_kernel;

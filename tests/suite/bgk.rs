@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rarefy::bgk::separate::SeparateKernels;
+use rarefy::bgk::paper::SeparateKernels;
 use rarefy::bgk::{
     Axis, Boundaries, Boundary, Cavity, Gas, Mach, Model, Moments, Problem, Scheme, Shock,
     Simulation, SimulationConfig, Space, State, VelocitySpace, Wall,

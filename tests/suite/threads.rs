@@ -5,7 +5,7 @@ use rarefy::emulator::{self, Emulator, ThreadOrder};
 use rarefy::gpu::{self, Device};
 use rarefy::machine::{Grid, Limits, Machine};
 use rarefy::memory_plan;
-use rarefy::signed_digit::{decimal, dft, float, integer, radix10};
+use rarefy::signed_digit::{decimal, dft, float, integer, paper};
 use rarefy::{Backend, Error, Precision, collision, compute, isotropic, longman};
 
 fn send<T: Send>() {}
@@ -26,7 +26,7 @@ fn public_types_go_to_other_threads() {
         collision::Moments, collision::Part, collision::VelocityGrid, collision::Scattering, collision::Method, collision::Order,
         collision::OperatorConfig, collision::Correction, collision::Evaluation, collision::Integrator, collision::Until,
         collision::RelaxationConfig, collision::Record, collision::Checkpoint, collision::CpuOperator<f64>,
-        collision::coefficients::OrbitTable, collision::coefficients::DirectLists, collision::coefficients::DirectTasks,
+        collision::coefficients::OrbitTable, collision::paper::DirectLists, collision::paper::DirectTasks,
         collision::initial::TwoMaxwellians, collision::initial::Bkw, collision::transport::Study,
         isotropic::Moments, isotropic::EnergyGrid, isotropic::Weights, isotropic::OperatorConfig, isotropic::Rates,
         isotropic::RelaxationConfig, isotropic::Record, isotropic::Checkpoint, isotropic::coefficients::Coefficients, isotropic::coefficients::PairTables,
@@ -49,18 +49,18 @@ fn public_types_go_to_other_threads() {
     each! { shared:
         float::ExactAccumulator, float::ExactValue, float::ExactEngine, float::MachineAccumulator<'_, Device>,
         dft::Signal, dft::Spectrum, dft::Transform, integer::Integers, integer::TextLines, integer::Resident<Device>,
-        integer::ResidentPair<Device>, decimal::Decimal, decimal::Total, radix10::DigitSet, radix10::SignedDigits, radix10::Float,
-        radix10::ResidentDigits<Device>, radix10::ResidentVectors<Device>,
+        integer::ResidentPair<Device>, decimal::Decimal, decimal::Total, paper::DigitSet, paper::SignedDigits, paper::Float,
+        paper::ResidentDigits<Device>, paper::ResidentVectors<Device>,
     }
     // One thread at a time uses a state on a machine.
     each! { send:
         collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, bgk::Simulation, boltzmann::Flow, steady::SteadySolver,
         emulator::Buffer<f32>, float::MachineAccumulator<'_, Emulator>, integer::Resident<Emulator>, integer::ResidentPair<Emulator>,
-        radix10::ResidentDigits<Emulator>, radix10::ResidentVectors<Emulator>,
-        bgk::separate::SeparateKernels<Device, f64>, bgk::separate::SeparateKernels<Emulator, f64>,
+        paper::ResidentDigits<Emulator>, paper::ResidentVectors<Emulator>,
+        bgk::paper::SeparateKernels<Device, f64>, bgk::paper::SeparateKernels<Emulator, f64>,
         longman::gpu::batch::Batch<'_, Device, f64>, longman::gpu::batch::Batch<'_, Emulator, f64>,
         longman::gpu::batch::Interpreted<Device, f64>, longman::gpu::batch::Interpreted<Emulator, f64>,
-        longman::gpu::fixed::FixedBatch<Device, f64>, longman::gpu::fixed::FixedBatch<Emulator, f64>,
+        longman::paper::FixedBatch<Device, f64>, longman::paper::FixedBatch<Emulator, f64>,
 
     }
 }

@@ -36,6 +36,8 @@
 pub mod boltzmann;
 mod cases;
 mod equilibrium;
+#[doc(hidden)]
+pub mod paper;
 mod problem;
 pub mod steady;
 mod transient;
@@ -46,8 +48,6 @@ pub use problem::{
     Axis, Boundaries, Boundary, Gas, Inner, Model, Moments, Problem, Space, Species, State, Units,
     VelocitySpace, Wall, mean_free_path, quadrature,
 };
-#[doc(hidden)]
-pub use transient::separate;
 pub use transient::{
     Checkpoint, CheckpointPart, Courant, FaceFlux, Looked, Scheme, Simulation, SimulationConfig,
 };

@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::{FlowShape, axis, face};
-use rarefy_kernels::bgk::sweep_1d::line_width;
-use rarefy_kernels::bgk::two_kernel::{
+use rarefy_kernels::bgk::paper::two_kernel::{
     self as kernels, Order, PAIR_LEN, RESIDENT_IN_REGISTERS, RESIDENT_THREADS, STREAM_THREADS,
     collide_groups, resident_bytes,
 };
+use rarefy_kernels::bgk::sweep_1d::line_width;
 
-use super::engine::initial_populations;
-use super::shift::Courant;
-use crate::bgk::{Boundary, DiscreteMaxwellian, Model, Problem, State, VelocitySpace};
+use super::transient::initial_populations;
+use super::{Boundary, Courant, DiscreteMaxwellian, Model, Problem, State, VelocitySpace};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Limits, Machine};
 

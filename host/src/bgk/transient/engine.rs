@@ -171,7 +171,7 @@ pub(super) struct Saved {
 }
 
 /// The populations of the initial state.
-pub(super) fn initial_populations<T: Real>(problem: &Problem) -> Result<Vec<T>> {
+pub(in crate::bgk) fn initial_populations<T: Real>(problem: &Problem) -> Result<Vec<T>> {
     let (cells, velocity) = (problem.space.cells(), &problem.velocity);
     let mut populations = vec![T::ZERO; velocity.nodes() * cells];
     let mut first = 0;

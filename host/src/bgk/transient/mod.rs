@@ -9,8 +9,6 @@ mod parts;
 mod pieces;
 mod reference;
 mod relaxation;
-#[doc(hidden)]
-pub mod separate;
 mod shift;
 mod symmetry;
 mod team;
@@ -26,7 +24,7 @@ pub use self::config::SimulationConfig;
 use self::cpu::CpuEngine;
 pub use self::engine::FaceFlux;
 use self::engine::{Engine, Saved, other_problem};
-pub(super) use self::engine::{Node, nodes};
+pub(super) use self::engine::{Node, initial_populations, nodes};
 use self::gpu::MachineEngine;
 use self::parts::{Cut, Kept, Parted};
 pub use self::pieces::CheckpointPart;

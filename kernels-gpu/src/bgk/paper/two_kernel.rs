@@ -1,6 +1,6 @@
 //! Kernels of the BGK model on a line as A. Frezzotti, G. P. Ghiroldi and L. Gibelli arranged them (2009, arXiv:0903.4044): streaming and collision apart.
 //!
-//! They are the yardstick for the fused pass of [`sweep_1d`](super::sweep_1d). The step is the same, of first order and with sampled Maxwellians.
+//! They are the yardstick for the fused pass of [`sweep_1d`](crate::bgk::sweep_1d). The step is the same, of first order and with sampled Maxwellians.
 //! Each of the two kernels reads and writes the populations once.
 
 mod collision;
@@ -9,7 +9,7 @@ mod streaming;
 pub use collision::*;
 pub use streaming::*;
 
-use super::layout::FlowShape;
+use crate::bgk::layout::FlowShape;
 use crate::kernel;
 use crate::math::quotient;
 

@@ -1,11 +1,11 @@
 //! Moments and exact relaxation (algorithm 2).
 
-use super::super::exponential::{exponential, power_of_two};
-use super::super::layout::{FlowShape, axis, ceiling, split};
-use super::super::sweep::sum_of_warps;
-use super::super::sweep_1d::line_width;
 use super::{Order, PAIR_LEN};
 use crate::Pack;
+use crate::bgk::exponential::{exponential, power_of_two};
+use crate::bgk::layout::{FlowShape, axis, ceiling, split};
+use crate::bgk::sweep::sum_of_warps;
+use crate::bgk::sweep_1d::line_width;
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, InOut, Out, Shared};

@@ -1,7 +1,7 @@
 //! Streaming in place (algorithm 1).
 
-use super::super::layout::{FlowShape, axis, ceiling, split};
 use super::Order;
+use crate::bgk::layout::{FlowShape, axis, ceiling, split};
 use crate::kernel;
 use crate::math::quotient;
 
