@@ -269,7 +269,7 @@ fn options_of(
         let of_section = tree::find(command, of_section).expect("sections are those of commands");
         let mut here = Vec::new();
         for (key, value) in table {
-            let arg = known_option(of_section, section, key, path)?;
+            let arg = known_option(command, of_section, (section, key), path)?;
             if section != "common" && section != name {
                 continue;
             }
@@ -379,10 +379,11 @@ fn read_sections(command: &clap::Command, name: &str, path: &Path) -> Result<Vec
     Ok(sections)
 }
 
+/// The option that a key in a section means.
 fn known_option<'a>(
+    all: &clap::Command,
     command: &'a clap::Command,
-    section: &str,
-    key: &str,
+    (section, key): (&str, &str),
     path: &Path,
 ) -> Result<&'a Arg, Error> {
     let options = || {
@@ -399,7 +400,7 @@ fn known_option<'a>(
         let hint = similar(key, options().map(long)).unwrap_or_else(|| {
             format!(
                 "; the keys are the options of 'rarefy {} --help'",
-                tree::spelled(&super::command(), command.get_name())
+                tree::spelled(all, command.get_name())
             )
         });
         Error::file(path, format!("unknown key '{key}' in [{section}]{hint}"))

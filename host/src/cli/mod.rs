@@ -284,7 +284,9 @@ fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Longman(args)), _) => longman::run(&args),
-        (Some(Command::Paper(args)), _) => paper::run(&args),
+        (Some(Command::Paper(args)), _) => {
+            paper::run(&args).unwrap_or_else(|| help_of(&["rarefy", "paper"]))
+        }
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         (Some(Command::Completions(args)), _) => shell::completions(&args, command()),
         (Some(Command::Man(args)), _) => shell::man(&args, command()),

@@ -9,7 +9,6 @@ mod validate;
 use clap::Subcommand;
 
 use super::failure::Failure;
-use super::help_of;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,14 +35,14 @@ enum Figures {
     Timings(timings::TimingsArgs),
 }
 
-/// Runs the command.
-pub(super) fn run(args: &PaperArgs) -> Result<(), Failure> {
-    match &args.figures {
-        Some(Figures::Validate(args)) => validate::run(args),
-        Some(Figures::Bench(args)) => bench::run(args),
-        Some(Figures::Digits(args)) => digits::run(args),
-        Some(Figures::Frontier(args)) => frontier::run(args),
-        Some(Figures::Timings(args)) => timings::run(args),
-        None => help_of(&["rarefy", "paper"]),
-    }
+/// Runs the command; none without a subcommand.
+pub(super) fn run(args: &PaperArgs) -> Option<Result<(), Failure>> {
+    let figures = args.figures.as_ref()?;
+    Some(match figures {
+        Figures::Validate(args) => validate::run(args),
+        Figures::Bench(args) => bench::run(args),
+        Figures::Digits(args) => digits::run(args),
+        Figures::Frontier(args) => frontier::run(args),
+        Figures::Timings(args) => timings::run(args),
+    })
 }
