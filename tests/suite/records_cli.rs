@@ -68,6 +68,7 @@ fn the_chapters_list_the_keys_of_results() {
             "collide --input DATA/f.npy --vmax 6 --output q.npy".to_owned(),
         ),
         ("rates", "rates --grid 6".to_owned()),
+        ("paper frontier", "paper frontier --grid 6".to_owned()),
         ("isotropic", "isotropic --cells 128 --steps 1".to_owned()),
         (
             "isotropic --rates-only",
