@@ -1,4 +1,4 @@
-//! `rarefy paper`: the figures of the papers, and what the methods have to show for themselves beside them.
+//! `rarefy paper`: the figures of the papers.
 
 mod bench;
 mod digits;
@@ -17,7 +17,7 @@ Examples:
 
 /// Compute and draw the figures of the papers
 ///
-/// The methods beside what their papers report: times and speedups on this machine, known results, errors against times, and the figures of the benches.
+/// Subcommands compare the methods with their papers: times and speedups on this machine, known results, errors against times, and figures of the benches.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, after_help = EXAMPLES)]
 pub(super) struct PaperArgs {
@@ -25,7 +25,7 @@ pub(super) struct PaperArgs {
     figures: Option<Figures>,
 }
 
-/// What `rarefy paper` computes.
+/// The subcommands of `rarefy paper`.
 #[derive(Debug, Subcommand)]
 enum Figures {
     Validate(validate::ValidateArgs),
