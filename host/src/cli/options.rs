@@ -35,11 +35,11 @@ pub(super) struct Common {
     #[arg(long, requires = "devices")]
     #[serde(skip)]
     pub(super) processes: bool,
-    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json [default: rarefy-out/COMMAND; with a number where that holds a run, unless the command can resume it]
+    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json [default: rarefy-out/COMMAND; where that exists rarefy-out/COMMAND-2, and so on]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub(super) out: Option<PathBuf>,
-    /// Replace the run that the folder of --out holds, and files with the names of results; without this such a folder is refused
+    /// Replace the run in the folder of --out, or in rarefy-out/COMMAND, and files with the names of results; a folder of --out that holds these is refused without
     #[arg(long)]
     #[serde(skip)]
     pub(super) overwrite: bool,

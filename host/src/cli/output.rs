@@ -85,7 +85,7 @@ fn csv_file(
 }
 
 /// Folder of the results that are given no other.
-pub(super) const DEFAULT_FOLDER: &str = "rarefy-out";
+const DEFAULT_FOLDER: &str = "rarefy-out";
 
 /// Runs of a command that are kept beside each other.
 const MOST_FOLDERS: u32 = 100_000;
@@ -149,25 +149,45 @@ impl Transaction {
         self.claim(path, command, overwrite, |_| false)
     }
 
-    /// Claims the folder that a command writes to unless it is given one: `rarefy-out/COMMAND`. An earlier run there stays, and the results go to
-    /// `rarefy-out/COMMAND-2`, and so on; with `overwrite` they replace it.
+    /// Claims the folder of a command that is given none: the first of `rarefy-out/COMMAND`, `rarefy-out/COMMAND-2` and so on that is not there; with `overwrite`
+    /// `rarefy-out/COMMAND`, whose run it replaces.
     pub(super) fn default_folder(&mut self, command: &str, overwrite: bool) -> Result<PathBuf> {
+        let home = Path::new(DEFAULT_FOLDER);
+        // `rarefy paper bench` has the folder `paper-bench`.
+        let name = command.replace(' ', "-");
+        let path = match overwrite {
+            true => home.join(&name),
+            false => self.new_folder(home, &name)?,
+        };
+        self.run_folder(&path, command, overwrite)?;
+        Ok(path)
+    }
+
+    /// Makes a folder of this name, with a number where there is one already. Of several processes each makes another one.
+    fn new_folder(&mut self, home: &Path, name: &str) -> Result<PathBuf> {
+        self.folder(home)?;
         let mut number = 1;
-        let first = command.replace(' ', "-");
-        loop {
-            let name = match number {
-                1 => first.clone(),
-                _ => format!("{first}-{number}"),
-            };
-            let path = Path::new(DEFAULT_FOLDER).join(name);
-            // A folder that cannot be written to ends the search; one that is taken does not.
-            self.folder(&path)?;
-            match self.run_folder(&path, command, overwrite) {
-                Ok(()) => return Ok(path),
-                Err(error) if overwrite || number >= MOST_FOLDERS => return Err(error),
-                Err(_) => number += 1,
+        while number <= MOST_FOLDERS {
+            let path = home.join(match number {
+                1 => name.to_owned(),
+                _ => format!("{name}-{number}"),
+            });
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    self.made.push(path.clone());
+                    return Ok(path);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                // A process that was refused has taken the folder around it away again.
+                Err(error) if error.kind() == ErrorKind::NotFound => self.folder(home)?,
+                Err(error) => {
+                    let why = format!("cannot make this folder: {}", reason(&error));
+                    return Err(Error::file(&path, why));
+                }
             }
         }
+        let why = format!("{MOST_FOLDERS} runs of 'rarefy {name}' are in this folder");
+        Err(Error::file(home, why))
     }
 
     /// Claims the folder of a checkpoint for the run that goes on from it. The results of that run may be there.

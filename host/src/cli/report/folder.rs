@@ -5,7 +5,6 @@ use std::path::Path;
 use super::Report;
 use crate::cli::failure::Failure;
 use crate::cli::names::folder_of;
-use crate::cli::output::DEFAULT_FOLDER;
 use crate::cli::ranks;
 use crate::error::Result;
 
@@ -26,15 +25,24 @@ impl Report {
         self.files.file(path)
     }
 
-    /// Claims the folder of the results: that of `--out`, else that of the command. With `--json` alone there is none, nor where only the folder of the
+    /// Claims the folder of the results: that of `--out`, else a new one of the command. With `--json` alone there is none, nor where only the folder of the
     /// command cannot be written to: the results are then printed, and a warning says why.
     pub(in crate::cli) fn open(&mut self) -> Result<()> {
-        if self.common.out.is_some() || self.common.json {
-            return self.open_given();
+        match self.common.out {
+            Some(_) => self.open_given(),
+            None => self.open_default(false),
+        }
+    }
+
+    /// Claims the folder of the command. A run for which it is `needed` does not begin without one.
+    fn open_default(&mut self, needed: bool) -> Result<()> {
+        if self.common.json {
+            return Ok(());
         }
         let command = self.command();
         match self.files.default_folder(&command, self.common.overwrite) {
             Ok(folder) => self.folder = Some(folder),
+            Err(error) if needed => return Err(error),
             Err(error) => self.say(&format!(
                 "no files are written: {error}; give a folder with --out"
             )),
@@ -53,8 +61,7 @@ impl Report {
         Ok(())
     }
 
-    /// Claims the folder of a run that can be resumed: that of `--out`, else the one of its checkpoint, else that of the command, which holds no other run
-    /// where it is `needed`.
+    /// Claims the folder of a run that can be resumed: that of `--out`, else the one of its checkpoint, else a new one of the command, which may be `needed`.
     pub(in crate::cli) fn open_resumable(
         &mut self,
         resume: Option<&Path>,
@@ -90,13 +97,7 @@ impl Report {
             _ => a == b,
         };
         match given.map(Path::to_path_buf) {
-            // A run that can be resumed is found where scripts expect it: nothing else takes its place, and it takes no other.
-            None if needed && !common.json => {
-                let folder = Path::new(DEFAULT_FOLDER).join(&command);
-                self.files.run_folder(&folder, &command, common.overwrite)?;
-                self.folder = Some(folder);
-            }
-            None => self.open()?,
+            None => self.open_default(needed)?,
             Some(folder) => {
                 match resume.filter(|checkpoint| same(folder_of(checkpoint), &folder)) {
                     Some(checkpoint) => {

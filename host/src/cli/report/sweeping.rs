@@ -18,7 +18,7 @@ impl Report {
             .extend(texts.map(|text| format!("{name}: {text}")));
     }
 
-    /// Claims the folder of a sweep, which `goes_on` or is new. Returns where its cases have their folders.
+    /// Claims the folder of a sweep, which `goes_on` or is new, and may be `needed`. Returns where its cases have their folders.
     pub(in crate::cli) fn open_sweep(
         &mut self,
         goes_on: bool,
@@ -30,8 +30,7 @@ impl Report {
                 self.files.folder_of_sweep(&folder, &command)?;
                 self.folder = Some(folder);
             }
-            None if needed => self.open_resumable(None, None, true)?,
-            None => self.open()?,
+            None => self.open_resumable(None, None, needed)?,
         }
         match self.folder.clone() {
             // Cases write on the way to the end of the sweep.
