@@ -93,7 +93,7 @@ fn main() {
         let start = Instant::now();
         for k in 0..16 {
             let cell = [k * 7 % n, k * 5 % n, k * 3 % n];
-            std::hint::black_box(reference::gain_at(n, 1.0, Order::default(), &f, cell));
+            std::hint::black_box(reference::gain_at(n, 1.0, Order::Second, &f, cell));
         }
         let whole = start.elapsed().mul_f64(n.pow(3) as f64 / 16.0);
         measured.note(what, n, whole, 1);
@@ -112,7 +112,7 @@ fn main() {
                     let f = initial::TwoMaxwellians::default().sample(&grid);
                     let (mut gain, mut frequency) = (f.clone(), f.clone());
                     let operator =
-                        pool.install(|| CpuOperator::<f64>::new(n, 1.0, method, Order::default()));
+                        pool.install(|| CpuOperator::<f64>::new(n, 1.0, method, Order::Second));
                     let what = format!("one core {method:?} f64").to_lowercase();
                     let mut run = |repetitions: u64| {
                         let start = Instant::now();
@@ -150,7 +150,7 @@ fn main() {
                     let mut run = |repetitions: u64| {
                         let operator = operator.get_or_insert_with(|| {
                             let operator =
-                                CpuOperator::<f64>::new(n, 1.0, Method::Fast, Order::default());
+                                CpuOperator::<f64>::new(n, 1.0, Method::Fast, Order::Second);
                             operator.frequency_by(way, &f, &mut frequency);
                             operator
                         });
@@ -483,7 +483,7 @@ fn report_targets(measured: &Measured) {
 /// Shared-memory loads of the direct kernel, counted from its lists: eight a lane for each entry and each 32 cells of a window, lanes past
 /// the window's end included.
 fn direct_loads(n: usize) -> f64 {
-    let lists = DirectLists::new(n, Order::default());
+    let lists = DirectLists::new(n, Order::Second);
     let tasks = DirectTasks::new(&lists);
     let mut by_task = BTreeMap::new();
     let mut loads = 0.0;

@@ -160,10 +160,18 @@ impl PyRelaxation {
         operator: &Bound<'_, PyDict>,
         run: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let operator = self::operator(grid((n, bounds.0, bounds.1))?, operator)?;
-        let config = with_given(&RelaxationConfig::new(operator, until(&end.0, end.1)?), run)?;
         let f = doubles("f", f)?;
         let f = in_order("f", &f)?.to_vec();
+        let mut chosen = self::operator(grid((n, bounds.0, bounds.1))?, operator)?;
+        let mut is_given = false;
+        for key in ["method", "order", "correction", "spectral"] {
+            is_given |= operator.contains(key)?;
+        }
+        if !is_given && f.len() == chosen.grid.cells() {
+            chosen = chosen.by_state(&f);
+        }
+        let operator = chosen.suited(&f);
+        let config = with_given(&RelaxationConfig::new(operator, until(&end.0, end.1)?), run)?;
         let run = Run::new(compute(py, || Relaxation::new(config, f))?);
         Ok(Self { run, n })
     }

@@ -128,7 +128,7 @@ fn coarse_grids_of_users_are_admitted() {
 
 #[test]
 fn wide_cells_in_time_are_admitted() {
-    let line = "cavity --reduced --velocities 8x8 --until-residual 1e-3";
+    let line = "cavity --in-time --reduced --velocities 8x8 --until-residual 1e-3";
     for (wide, drag) in [
         ("--delta 10 --cells 8", 0.419_26),
         ("--delta 10 --cells 8 --scheme upwind", 0.419_26),

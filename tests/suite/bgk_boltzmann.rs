@@ -250,8 +250,7 @@ fn run(folder: &Path, line: &str) -> Value {
 fn rarefy_shock_solves_the_boltzmann_equation_and_goes_on_to_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let case =
-        "shock --mach 1.4 --collision boltzmann --velocities 14 --nx 8 --length 30 --backend cpu";
+    let case = "shock --mach 1.4 --collision boltzmann --velocities 14 --cells 8 --length 30 --backend cpu";
     let whole = run(folder, &format!("{case} --steps 3 --out whole"));
     run(
         folder,
@@ -299,7 +298,7 @@ fn a_weak_shock_has_the_published_thickness_on_a_gpu() {
     let folder = tempfile::tempdir().unwrap();
     let wave = run(
         folder.path(),
-        "shock --mach 1.5 --collision boltzmann --velocities 16 --sphere 11 --nx 100 --length 40 --upstream 22 --until-residual 1e-5 --precision f32 --backend cuda",
+        "shock --mach 1.5 --collision boltzmann --velocities 16 --sphere 11 --cells 100 --length 40 --upstream 22 --in-time --until-residual 1e-5 --precision f32 --backend cuda",
     );
     let near = |value: &Value, known: f64, share: f64| {
         let found = value.as_f64().unwrap();
@@ -313,7 +312,8 @@ fn a_weak_shock_has_the_published_thickness_on_a_gpu() {
 fn flags_of_the_sums_and_coarse_grids_take_the_sums() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let shock = "shock --mach 1.4 --collision boltzmann --nx 8 --length 30 --backend cpu --steps 1";
+    let shock =
+        "shock --mach 1.4 --collision boltzmann --cells 8 --length 30 --backend cpu --steps 1";
     let relax = "relax --backend cpu --steps 1";
     for (line, method, because) in [
         (
@@ -357,12 +357,12 @@ fn steady_runs_go_on_to_the_same_bits() {
     for (name, case, file) in [
         (
             "shock",
-            "shock --mach 2 --steady --nx 300 --backend cpu",
+            "shock --mach 2 --steady --cells 300 --backend cpu",
             "profile.csv",
         ),
         (
             "cavity",
-            "cavity --delta 1 --n 12 --steady --linear --backend cpu",
+            "cavity --delta 1 --cells 12 --steady --linear --backend cpu",
             "vertical.csv",
         ),
     ] {
@@ -429,7 +429,7 @@ fn bad_input_is_refused_in_one_line() {
     let folder = folder.path();
     unconverged(
         folder,
-        "cavity --n 8 --steady --linear --steps 2 --checkpoint-every 1 --backend cpu --out saved",
+        "cavity --cells 8 --steady --linear --steps 2 --checkpoint-every 1 --backend cpu --out saved",
     );
     std::fs::write(folder.join("empty.txt"), "no table\n").unwrap();
     for (line, why) in [
@@ -445,14 +445,17 @@ fn bad_input_is_refused_in_one_line() {
             "shock --collision boltzmann --model shakhov",
             "leave it out",
         ),
-        ("shock --collision boltzmann --omega 0.4", "0.5 to 1"),
+        (
+            "shock --collision boltzmann --molecules vhs:0.4",
+            "0.5 to 1",
+        ),
         ("shock --collision boltzmann --velocities 8x9x9", "cubic"),
         ("shock --collision boltzmann --velocities 65", "3 to 64"),
         (
             "shock --collision boltzmann --mach 3 --velocities 8",
             "too coarse",
         ),
-        ("shock --collision boltzmann --cut 2", "too narrow"),
+        ("shock --collision boltzmann --vmax 2", "too narrow"),
         (
             "shock --collision boltzmann --mach 1.4 --velocities 14 --dt 0.3 --length 40",
             "negative populations",

@@ -685,7 +685,7 @@ fn an_iteration_that_has_not_converged_is_no_result() {
     for line in [
         "couette --delta 1 --linear --iterations 2 --backend cpu --out a",
         "shock --mach 2 --steady --steps 3 --backend cpu --out b",
-        "cavity --delta 1 --n 8 --steady --steps 3 --velocities 4x4 --backend cpu --out c",
+        "cavity --delta 1 --cells 8 --steady --steps 3 --velocities 4x4 --backend cpu --out c",
     ] {
         let output = unconverged(at, line);
         assert!(String::from_utf8_lossy(&output.stdout).contains("NOT CONVERGED"));
@@ -699,7 +699,7 @@ fn an_iteration_that_has_not_converged_is_no_result() {
 fn energy_between_hot_plates_is_heat_and_work() {
     let folder = folder();
     let at = folder.path();
-    let line = "couette --delta 10 --u 4 --nx 60 --backend cpu --out a";
+    let line = "couette --delta 10 --u 4 --cells 60 --backend cpu --out a";
     let words: Vec<&str> = line.split(' ').collect();
     done(at, &words);
     let table = std::fs::read_to_string(at.join("a/profile.csv")).unwrap();
@@ -968,7 +968,7 @@ fn commands_write_what_they_promise() {
         "cavity",
         "--delta",
         "10",
-        "--n",
+        "--cells",
         "32",
         "--steady",
         "--velocities",
@@ -1015,7 +1015,7 @@ fn commands_refuse_in_one_line() {
             &["fourier", "--delta", "1", "--temperature-difference", "3"],
             "between -2 and 2",
         ),
-        (&["fourier", "--delta", "1", "--nx", "3"], "from 4 to"),
+        (&["fourier", "--delta", "1", "--cells", "3"], "from 4 to"),
         (
             &["fourier", "--delta", "1", "--until-residual", "2"],
             "below 1",
@@ -1024,7 +1024,7 @@ fn commands_refuse_in_one_line() {
         (&["shock", "--steady", "--mach", "1"], "above 1"),
         (&["shock", "--steady", "--velocities", "6"], "too coarse"),
         (&["cavity", "--steady", "--delta", "0"], "positive"),
-        (&["cavity", "--linear"], "--steady"),
+        (&["cavity", "--linear", "--in-time"], "cannot be used with"),
         (
             &["cavity", "--steady", "--velocities", "1x1"],
             "from 2 to 1024",

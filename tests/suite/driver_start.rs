@@ -18,7 +18,7 @@ fn a_refusal_does_not_wait_for_the_driver() {
     if !compile(dir.path(), "libcuda.so", &complete_driver(STUCK)) {
         return;
     }
-    let line = "shock --collision boltzmann --mach 2 --nx 20 --velocities 12 --dt 100 --out run";
+    let line = "shock --collision boltzmann --mach 2 --cells 20 --velocities 12 --dt 100 --out run";
     let arguments: Vec<&str> = line.split_whitespace().collect();
     let mut command = rarefy(dir.path(), &arguments);
     let output = ended(started(command.env("LD_LIBRARY_PATH", dir.path())));

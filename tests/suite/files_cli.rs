@@ -7,7 +7,6 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::command::{done, folder, interrupted, listing, rarefy, refused, text};
-use crate::support::in_repository;
 
 const SHOCK: &str = "shock --mach 2 --cells 30 --length 15 --velocities 12 --reduced --backend cpu";
 
@@ -375,46 +374,39 @@ fn a_write_that_fails_costs_one_file() {
     assert!(failed >= 20 / stride, "{failed}");
 }
 
-/// Files of version 1 of both formats, as rarefy 0.1.0 wrote them.
+/// One form of checkpoints and one of records is read; files of another one name both.
 #[test]
-fn files_of_version_1_are_read() {
-    let data = in_repository("tests/data").join("files/1");
+fn files_of_another_format_are_refused() {
     let folder = folder();
     let at = folder.path();
-    for (name, command) in [
-        ("shock", "shock"),
-        ("shock-steady", "shock"),
-        ("cavity", "cavity"),
-        ("relax", "relax"),
-        ("isotropic", "isotropic"),
-        ("list", "shock"),
-    ] {
-        for entry in fs::read_dir(data.join(name)).unwrap() {
-            let path = entry.unwrap().path();
-            fs::create_dir_all(at.join(name)).unwrap();
-            fs::copy(&path, at.join(name).join(path.file_name().unwrap())).unwrap();
-        }
-        let line = format!(
-            "{command} --resume {name}/checkpoint.rarefy --steps 4 --quiet --out {name}-more"
-        );
-        let output = rarefy(at, &words(&line)).output().unwrap();
-        let stderr = text(&output.stderr);
-        assert!(
-            output.status.success() || stderr.contains("NOT CONVERGED"),
-            "{name}: {stderr}"
-        );
-        let record = record(&at.join(format!("{name}-more")));
-        assert_eq!(record["command"], command);
-        assert_eq!(record["format"], 1);
-    }
-    fs::copy(data.join("run.json"), at.join("run.json")).unwrap();
-    run(at, "couette --config run.json --out again");
-    let [old, new] = [at.to_path_buf(), at.join("again")]
-        .map(|folder| record(&folder)["result"]["Pi"].as_f64().unwrap());
-    assert!((old - new).abs() < 1e-12, "{old} {new}");
+    let case = "cavity --cells 4 --velocities 8 --reduced --steps 2 --backend cpu";
+    run(at, &format!("{case} --checkpoint-every 1 --out run"));
+    let checkpoint = fs::read(at.join("run/checkpoint.rarefy")).unwrap();
+    let start = b"rarefy-checkpoint 2\n";
+    assert!(checkpoint.starts_with(start));
+    let other = [b"rarefy-checkpoint 1\n", &checkpoint[start.len()..]].concat();
+    fs::write(at.join("other.rarefy"), other).unwrap();
     refused(
         at,
-        &words("couette --config run.json --out ."),
-        "holds a run of 'rarefy couette'",
+        &words("cavity --resume other.rarefy --steps 4"),
+        "other.rarefy: a checkpoint of another format than 2, which this rarefy reads",
     );
+    run(
+        at,
+        "couette --delta 0.5,1 --cells 8 --velocities 4x4 --backend cpu --out sweep",
+    );
+    for (folder, line) in [
+        ("run", "cavity --config run/run.json"),
+        ("sweep", "couette --resume sweep/run.json"),
+    ] {
+        let mut of = record(&at.join(folder));
+        assert_eq!(of["format"], 2);
+        of["format"] = 1.into();
+        fs::write(at.join(folder).join("run.json"), of.to_string()).unwrap();
+        let why = "run.json: a record of format 1; this rarefy reads format 2";
+        refused(at, &words(line), why);
+        // It is a run all the same.
+        let line = format!("couette --delta 1 --backend cpu --out {folder}");
+        refused(at, &words(&line), "of 'rarefy c");
+    }
 }

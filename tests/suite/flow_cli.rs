@@ -23,8 +23,8 @@ fn record(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap()
 }
 
-const SHOCK: &str = "shock --mach 2 --nx 60 --length 20 --reduced --backend cpu";
-const CAVITY: &str = "cavity --delta 1 --n 8 --reduced --velocities 8 --backend cpu";
+const SHOCK: &str = "shock --mach 2 --cells 60 --length 20 --reduced --backend cpu";
+const CAVITY: &str = "cavity --delta 1 --cells 8 --reduced --velocities 8 --backend cpu";
 const SI: &str = "--gas argon --pressure 100 --temperature 300 --size 2e-3";
 
 #[test]
@@ -34,12 +34,15 @@ fn options_without_effect_are_refused() {
         ("couette --delta 1 --prandtl 0.7", "--model shakhov"),
         ("fourier --delta 1 --prandtl 0.7", "--model shakhov"),
         ("couette --delta 1 --linear --u 1", "no effect"),
-        ("couette --delta 1 --linear --omega 0.5", "no effect"),
+        (
+            "couette --delta 1 --linear --molecules vhs:0.5",
+            "no effect",
+        ),
         (
             "fourier --delta 1 --linear --temperature-difference 1",
             "no effect",
         ),
-        ("cavity --steady --linear --omega 0.5", "no effect"),
+        ("cavity --steady --linear --molecules vhs:0.5", "no effect"),
         (
             "cavity --vmax 5 --quadrature half-range",
             "--quadrature midpoint",
@@ -50,7 +53,7 @@ fn options_without_effect_are_refused() {
         ),
         ("cavity --steady --velocities 12x8x6", "integrates out v_z"),
         ("cavity --reduced --velocities 12x8x6", "integrates out v_z"),
-        ("cavity --reduced --velocities 11", "even"),
+        ("cavity --in-time --reduced --velocities 11", "even"),
         ("shock --reduced --velocities 32x28x28", "integrates out"),
         ("shock --steady --velocities 32x28", "one number, or three"),
         ("cavity --kn 1 --delta 1", "cannot be used with"),
@@ -59,7 +62,10 @@ fn options_without_effect_are_refused() {
             "fourier --delta 1 --temperature-difference 1e-15",
             "roundoff",
         ),
-        ("cavity --steady --delta 1 --n 8 --lid 1e-14", "roundoff"),
+        (
+            "cavity --steady --delta 1 --cells 8 --lid 1e-14",
+            "roundoff",
+        ),
         (
             "couette --delta 1e20 --linear",
             "--delta: 1e20; expected a rarefaction of 1e-100 to 1e12",
@@ -70,7 +76,7 @@ fn options_without_effect_are_refused() {
             "--kn: 1e300; expected a rarefaction delta",
         ),
         (
-            "cavity --steady --linear --delta 1e20 --n 8 --velocities 4x4",
+            "cavity --steady --linear --delta 1e20 --cells 8 --velocities 4x4",
             "the range of the arithmetic",
         ),
         ("couette --kn 1 --delta 1", "cannot be used with"),
@@ -90,9 +96,9 @@ fn a_knudsen_number_is_a_rarefaction() {
     let folder = folder();
     let kn = std::f64::consts::PI.sqrt() / 2.0;
     for line in [
-        "couette --nx 8 --linear",
-        "fourier --nx 8 --linear",
-        "cavity --n 4 --steps 1 --reduced --velocities 8",
+        "couette --cells 8 --linear",
+        "fourier --cells 8 --linear",
+        "cavity --cells 4 --steps 1 --reduced --velocities 8",
     ] {
         let found = run(folder.path(), &format!("{line} --kn {kn} --backend cpu"));
         let delta = found["parameters"]["delta"].as_f64().unwrap();
@@ -129,17 +135,17 @@ fn every_record_runs_its_run_again() {
     fs::write(at.join("y.txt"), "3\n4\n5\n").unwrap();
     for (k, line) in [
         format!("{SHOCK} --steps 3"),
-        format!("shock --mach 2 --nx 40 --reduced --steps 3 --backend cpu {SI}"),
-        "shock --mach 1.5 --nx 40 --steady --backend cpu".into(),
-        format!("shock --mach 1.5 --nx 40 --steady --backend cpu {SI}"),
+        format!("shock --mach 2 --cells 40 --reduced --steps 3 --backend cpu {SI}"),
+        "shock --mach 1.5 --cells 40 --steady --backend cpu".into(),
+        format!("shock --mach 1.5 --cells 40 --steady --backend cpu {SI}"),
         format!("{CAVITY} --steps 3"),
-        "cavity --n 4 --reduced --velocities 12 --vmax 4 --steps 3 --backend cpu".into(),
-        format!("cavity --n 6 --steady --velocities 8x6 --backend cpu {SI}"),
-        "cavity --n 6 --steady --linear --quadrature half-range --velocities 8 --backend cpu"
+        "cavity --cells 4 --reduced --velocities 12 --vmax 4 --steps 3 --backend cpu".into(),
+        format!("cavity --cells 6 --steady --velocities 8x6 --backend cpu {SI}"),
+        "cavity --cells 6 --steady --linear --quadrature half-range --velocities 8 --backend cpu"
             .into(),
-        "couette --kn 0.5 --nx 8 --backend cpu".into(),
-        "couette --delta 1 --nx 8 --linear --backend cpu".into(),
-        "fourier --delta 1 --nx 8 --model shakhov --prandtl 0.7 --backend cpu".into(),
+        "couette --kn 0.5 --cells 8 --backend cpu".into(),
+        "couette --delta 1 --cells 8 --linear --backend cpu".into(),
+        "fourier --delta 1 --cells 8 --model shakhov --prandtl 0.7 --backend cpu".into(),
         "sum x.txt --abs --exact --backend cpu".into(),
         "dot x.txt y.txt --backend cpu".into(),
         "dft x.txt --inverse --backend cpu".into(),
@@ -202,8 +208,8 @@ fn results_of_a_case_in_si_units_are_in_si_units() {
     let folder = folder();
     let at = folder.path();
     for (name, line) in [
-        ("time", "shock --mach 2 --nx 40 --reduced --steps 3"),
-        ("steady", "shock --mach 1.5 --nx 40 --steady"),
+        ("time", "shock --mach 2 --cells 40 --reduced --steps 3"),
+        ("steady", "shock --mach 1.5 --cells 40 --steady"),
     ] {
         let found = run(at, &format!("{line} --backend cpu {SI} --out {name}"));
         let units = &found["units"];
@@ -234,7 +240,8 @@ fn results_of_a_case_in_si_units_are_in_si_units() {
         let history = fs::read_to_string(at.join(name).join("history.csv")).unwrap();
         assert!(history.starts_with("step,time,residual,time_s\n"));
     }
-    let cavity = format!("cavity --n 6 --steady --velocities 8x6 --backend cpu {SI} --out cavity");
+    let cavity =
+        format!("cavity --cells 6 --steady --velocities 8x6 --backend cpu {SI} --out cavity");
     let found = run(at, &cavity);
     assert!(found["units"]["velocity_m_s"].as_f64().unwrap() > 350.0);
     let table = fs::read_to_string(at.join("cavity/vertical.csv")).unwrap();
@@ -261,7 +268,7 @@ fn results_of_a_case_in_si_units_are_in_si_units() {
         at,
         &format!("{SHOCK} --steps 2 --checkpoint-every 1 --out plain"),
     );
-    let part = format!("shock --mach 2 --nx 40 --reduced --backend cpu {SI}");
+    let part = format!("shock --mach 2 --cells 40 --reduced --backend cpu {SI}");
     run(
         at,
         &format!("{part} --steps 2 --checkpoint-every 1 --out part"),
@@ -277,7 +284,7 @@ fn a_shock_in_si_units_needs_no_size() {
     let line = format!("{SHOCK} --steps 2 --gas argon --pressure 100 --temperature 300 --out a");
     let found = run(at, &line);
     assert_eq!(found["parameters"]["length"], 20.0);
-    assert_eq!(found["parameters"]["omega"], 0.81);
+    assert_eq!(found["parameters"]["molecules"], "vhs:0.81");
     assert_eq!(found["units"]["temperature_k"], 300.0);
     let again = run(at, "shock --config a/run.json");
     assert_eq!(found["parameters"], again["parameters"]);
@@ -294,15 +301,14 @@ fn molecules_of_flows_may_be_soft_spheres() {
     // A model knows the viscosity alone.
     assert_eq!(soft["Pi"], hard["Pi"]);
     assert_eq!(soft["parameters"]["molecules"], "vss:0.81,1.4");
-    assert_eq!(soft["parameters"]["omega"], hard["parameters"]["omega"]);
-    assert!(hard["parameters"]["molecules"].is_null());
+    assert_eq!(hard["parameters"]["molecules"], "vhs:0.81");
     let again = run(at, "couette --config soft/run.json");
     assert_eq!(soft["parameters"], again["parameters"]);
     let line = "shock --collision boltzmann --method fast --molecules vss:0.7,1.5 --cells 20";
     refused(at, &words(line), "or the spectral method");
     // A run that goes on keeps its molecules.
     let saved =
-        "cavity --n 4 --reduced --velocities 8 --backend cpu --steps 1 --checkpoint-every 1";
+        "cavity --cells 4 --reduced --velocities 8 --backend cpu --steps 1 --checkpoint-every 1";
     run(at, &format!("{saved} --molecules vss:0.81,1.4 --out saved"));
     let resumed = "cavity --resume saved/checkpoint.rarefy --steps 2 --molecules";
     refused(
@@ -318,20 +324,20 @@ fn converged_values_are_drawn_where_they_are_known() {
     let folder = folder();
     let at = folder.path();
     for (line, picture, known) in [
-        ("shock --mach 1.5 --nx 40 --steady", "profile", true),
-        ("shock --mach 1.6 --nx 40 --steady", "profile", false),
+        ("shock --mach 1.5 --cells 40 --steady", "profile", true),
+        ("shock --mach 1.6 --cells 40 --steady", "profile", false),
         (
-            "shock --mach 1.5 --nx 40 --steady --molecules maxwell",
+            "shock --mach 1.5 --cells 40 --steady --molecules maxwell",
             "profile",
             false,
         ),
         (
-            "cavity --n 4 --steady --linear --velocities 6x4",
+            "cavity --cells 4 --steady --linear --velocities 6x4",
             "profiles",
             true,
         ),
         (
-            "cavity --n 4 --steady --linear --velocities 6x4 --delta 2",
+            "cavity --cells 4 --steady --linear --velocities 6x4 --delta 2",
             "profiles",
             false,
         ),
@@ -456,7 +462,8 @@ fn what_roundoff_or_the_domain_cuts_off_is_said() {
         "{error}"
     );
     // The linear equation's result is per unit of the drive, however small.
-    let cavity = "cavity --steady --linear --delta 1 --n 8 --velocities 6x4 --backend cpu --lid";
+    let cavity =
+        "cavity --steady --linear --delta 1 --cells 8 --velocities 6x4 --backend cpu --lid";
     let drag = |lid: &str| {
         run(at, &format!("{cavity} {lid}"))["result"]["D"]
             .as_f64()
@@ -465,11 +472,11 @@ fn what_roundoff_or_the_domain_cuts_off_is_said() {
     assert!((drag("1e-15") / drag("0.02") - 1.0).abs() < 1e-8);
     let cut = run(
         at,
-        "shock --steady --mach 3 --nx 200 --length 60 --upstream 58 --backend cpu",
+        "shock --steady --mach 3 --cells 200 --length 60 --upstream 58 --backend cpu",
     );
     warned(&cut, "downstream tail");
     // Slip decides the velocity at the wall of a channel.
-    let channel = run(at, "poiseuille --delta 1e6 --nx 100");
+    let channel = run(at, "poiseuille --delta 1e6 --cells 100");
     warned(&channel, "mean free paths wide");
 }
 
@@ -480,7 +487,10 @@ fn what_has_not_converged_says_so() {
     // So many steps were asked for, and are taken.
     let found = run(at, &format!("{SHOCK} --steps 4 --out done"));
     assert_eq!(found["status"], "done");
-    let found = run(at, &format!("{SHOCK} --until-residual 0.5 --out converged"));
+    let found = run(
+        at,
+        &format!("{SHOCK} --in-time --until-residual 0.5 --out converged"),
+    );
     assert_eq!(found["status"], "converged");
     let fails = |line: &str, status: &str| {
         let line = format!("{line} --out {status}");
@@ -510,9 +520,9 @@ fn what_has_not_converged_says_so() {
         "unfinished",
     );
     // Below the roundoff of f32 no residual falls.
-    let small = "shock --mach 2 --nx 24 --length 8 --upstream 5 --reduced --backend cpu";
+    let small = "shock --mach 2 --cells 24 --length 8 --upstream 5 --reduced --backend cpu";
     fails(
-        &format!("{small} --precision f32 --until-residual 1e-30"),
+        &format!("{small} --in-time --precision f32 --until-residual 1e-30"),
         "stalled",
     );
 }
@@ -524,11 +534,11 @@ fn memory_that_is_not_there_is_refused_and_not_aborted_over() {
     let at = folder.path();
     fs::write(at.join("x.txt"), "1e999999999\n1\n").unwrap();
     for (line, why) in [
-        ("cavity --n 100000 --steady", "GiB of main memory"),
-        ("cavity --n 3000 --steady", "available"),
-        ("cavity --n 100000", "GiB of main memory"),
-        ("shock --nx 1000000 --reduced", "available"),
-        ("shock --nx 1000000 --steady", "available"),
+        ("cavity --cells 100000 --steady", "GiB of main memory"),
+        ("cavity --cells 3000 --steady", "available"),
+        ("cavity --cells 100000 --in-time", "GiB of main memory"),
+        ("shock --cells 1000000 --in-time --reduced", "available"),
+        ("shock --cells 1000000 --steady", "available"),
         ("isotropic --cells 8192 --storage full", "available"),
         (
             "sum x.txt",

@@ -367,7 +367,7 @@ fn sizes_beyond_the_range_of_numbers_are_refused() {
 fn rays_in_thin_cavities_are_told_with_the_nodes_that_do() {
     let dir = folder();
     let path = dir.path();
-    let cavity = "cavity --delta 0.3 --n 4 --reduced --steps 1";
+    let cavity = "cavity --delta 0.3 --cells 4 --reduced --steps 1";
     warned(
         path,
         &format!("{cavity} --accommodation 0.1"),
@@ -379,7 +379,7 @@ fn rays_in_thin_cavities_are_told_with_the_nodes_that_do() {
         ],
     );
     silent(path, cavity);
-    let steady = "cavity --n 4 --steady --linear --no-verify";
+    let steady = "cavity --cells 4 --steady --linear --no-verify";
     silent(path, &format!("{steady} --delta 0.3 --accommodation 0.1"));
     warned(
         path,
@@ -398,7 +398,7 @@ fn rays_in_thin_cavities_are_told_with_the_nodes_that_do() {
 fn a_cavity_at_rest_has_zeros_without_warnings() {
     let dir = folder();
     let path = dir.path();
-    let cavity = "cavity --delta 0.3 --n 4 --accommodation 0 --out rest --overwrite";
+    let cavity = "cavity --delta 0.3 --cells 4 --accommodation 0 --out rest --overwrite";
     for way in [
         "--steady --velocities 4x4",
         "--steady --linear --velocities 4x4",

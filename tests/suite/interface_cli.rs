@@ -21,42 +21,78 @@ const LINES: [&str; 8] = [
     "market --scenario voucher --cells 32 --times 0.5",
     "isotropic --cells 128 --steps 1",
     "isotropic --cells 128 --rates-only",
-    "couette --delta 1 --linear --nx 20",
-    "fourier --delta 1 --linear --nx 20",
+    "couette --delta 1 --linear --cells 20",
+    "fourier --delta 1 --linear --cells 20",
     "rates --grid 6",
     "longman --amplitude exp(-x) --oscillator cos --frequency 1",
     "dft x.txt",
 ];
 
+/// The folders of a command below that of all, in the order of their numbers.
+fn runs(at: &Path, command: &str) -> Vec<String> {
+    let entries = fs::read_dir(at.join("rarefy-out")).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names
+        .filter(|name| {
+            let rest = name.strip_prefix(command);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        })
+        .collect();
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    names
+}
+
+/// Every kind of command takes a new folder where its own is there already: runs with checkpoints and without, and sweeps.
 #[test]
 fn results_go_to_the_folder_of_the_command_and_each_run_is_kept() {
     let dir = folder();
     let at = dir.path();
     fs::write(at.join("x.txt"), "1\n2\n").unwrap();
-    for line in LINES {
+    let cavity = format!("{CAVITY} --cells 4 --no-verify");
+    let shock = format!("{SHOCK} --cells 40");
+    let relax = "relax --grid 6 --steps 1 --checkpoint-every 1";
+    let resumable = [cavity.as_str(), &shock, relax];
+    let sweeps = [
+        "couette --delta 0.5,1 --linear --cells 8 --velocities 4x4",
+        "shock --mach 1.4,1.5 --reduced --velocities 12 --steps 2 --cells 40",
+        "cavity --delta 1,2 --steady --linear --velocities 4x4 --cells 4 --no-verify",
+    ];
+    for line in LINES.into_iter().chain(resumable).chain(sweeps) {
         let name = line.split(' ').next().unwrap();
         let line = format!("{line} --backend cpu");
         let home = at.join("rarefy-out");
-        let next = |number: u32| match number {
-            1 => name.to_owned(),
-            _ => format!("{name}-{number}"),
-        };
-        let first = (1..).find(|&n| !home.join(next(n)).exists()).unwrap();
-        for number in [first, first + 1] {
+        for _ in 0..2 {
+            let before = runs(at, name).len() + 1;
+            let next = match before {
+                1 => name.to_owned(),
+                number => format!("{name}-{number}"),
+            };
             let output = done(at, &words(&line));
-            let told = format!("written to    rarefy-out/{}: ", next(number));
+            let told = format!("written to    rarefy-out/{next}: ");
             assert!(
                 text(&output.stdout).contains(&told),
                 "{line}: {}",
                 text(&output.stdout)
             );
-            let record = record(&home.join(next(number)));
+            assert_eq!(runs(at, name).len(), before, "{line}");
+            let record = record(&home.join(next));
             assert_eq!(record["command"], name);
             for file in record["files"].as_array().unwrap() {
                 assert!(at.join(file.as_str().unwrap()).is_file(), "{line}: {file}");
             }
         }
     }
+    // A run goes on where its checkpoint is.
+    let before = runs(at, "relax");
+    let resume = "relax --resume rarefy-out/relax-2/checkpoint.rarefy --steps 2 --quiet";
+    done(at, &words(resume));
+    assert_eq!(runs(at, "relax"), before);
+    assert_eq!(record(&at.join("rarefy-out/relax-2"))["result"]["steps"], 2);
+    // A folder of another one is none to write into, empty or not.
+    fs::create_dir(at.join("rarefy-out/market-3")).unwrap();
+    done(at, &words(&format!("{} --backend cpu --quiet", LINES[0])));
+    assert_eq!(runs(at, "market").last().unwrap(), "market-4");
+    assert_eq!(listing(&at.join("rarefy-out/market-3")).len(), 0);
     let line = format!("{} --backend cpu", LINES[3]);
     let count = listing(at).len();
     done(at, &words(&format!("{line} --overwrite")));
@@ -70,13 +106,37 @@ fn results_go_to_the_folder_of_the_command_and_each_run_is_kept() {
     assert_eq!(listing(at).len(), before + 1);
 }
 
+/// Commands that start at once take different folders.
+#[test]
+fn runs_at_once_have_folders_of_their_own() {
+    let dir = folder();
+    let at = dir.path();
+    let couette = "couette --delta 1 --linear --cells 8 --velocities 4x4 --quiet --threads 1";
+    let relax = "relax --grid 6 --steps 1 --backend reference --quiet --threads 1";
+    for line in [couette, relax] {
+        let start = |_| rarefy(at, &words(line)).spawn().unwrap();
+        let children: Vec<_> = (0..6).map(start).collect();
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+        let command = line.split(' ').next().unwrap();
+        let runs = runs(at, command);
+        assert_eq!(runs.len(), 6, "{runs:?}");
+        for run in runs {
+            let place = at.join("rarefy-out").join(run);
+            assert_eq!(record(&place)["command"], command);
+            assert!(!place.join(".rarefy.lock").exists());
+        }
+    }
+}
+
 #[test]
 fn a_run_that_cannot_keep_its_files_prints_its_result() {
     let dir = folder();
     fs::write(dir.path().join("rarefy-out"), "in the way").unwrap();
     let output = done(
         dir.path(),
-        &words("couette --delta 1 --linear --nx 20 --backend cpu"),
+        &words("couette --delta 1 --linear --cells 20 --backend cpu"),
     );
     assert!(text(&output.stdout).contains("Pi "));
     let warning = text(&output.stderr);
@@ -103,74 +163,79 @@ const CAVITY: &str = "cavity --steady --linear --velocities 4x4";
 const SHOCK: &str = "shock --mach 1.5 --reduced --velocities 12 --steps 2";
 
 #[test]
-fn old_spellings_are_the_same_options() {
+fn parameters_of_records_are_keys_of_configurations() {
     let dir = folder();
     let at = dir.path();
-    for (now, before) in [
+    for (line, key, value) in [
         (
-            "couette --delta 1 --linear --cells 20".to_owned(),
-            "couette --delta 1 --linear --nx 20".to_owned(),
+            "couette --delta 1 --linear --cells 20",
+            "cells",
+            Value::from(20),
         ),
         (
-            "fourier --delta 1 --molecules maxwell --cells 20".to_owned(),
-            "fourier --delta 1 --omega 1 --nx 20".to_owned(),
+            "fourier --delta 1 --molecules vhs:1 --cells 20",
+            "molecules",
+            "maxwell".into(),
         ),
-        (format!("{CAVITY} --cells 4"), format!("{CAVITY} --n 4")),
+        (&format!("{CAVITY} --cells 4"), "cells", 4.into()),
         (
-            format!("{SHOCK} --cells 40 --vmax 5 --molecules vhs:0.8"),
-            format!("{SHOCK} --nx 40 --cut 5 --omega 0.8"),
-        ),
-        (
-            "relax --grid 8 --steps 1 --molecules maxwell".to_owned(),
-            "relax --grid 8 --steps 1 --model maxwell".to_owned(),
+            &format!("{SHOCK} --cells 40 --vmax 5 --molecules vhs:0.8"),
+            "vmax",
+            5.0.into(),
         ),
         (
-            "rates --grid 6 --molecules vhs:0.7".to_owned(),
-            "rates --grid 6 --model vhs:0.7".to_owned(),
+            "relax --grid 8 --steps 1 --molecules maxwell",
+            "molecules",
+            "maxwell".into(),
         ),
         (
-            "isotropic --cells 128 --steps 1 --molecules hard-sphere".to_owned(),
-            "isotropic --cells 128 --steps 1 --vhs 1".to_owned(),
+            "rates --grid 6 --molecules vhs:0.7",
+            "molecules",
+            "vhs:0.7".into(),
         ),
         (
-            "isotropic --cells 128 --steps 1 --no-correction".to_owned(),
-            "isotropic --cells 128 --steps 1 --uncorrected".to_owned(),
+            "isotropic --cells 128 --steps 1 --molecules hard-sphere",
+            "molecules",
+            "hard-sphere".into(),
+        ),
+        (
+            "isotropic --cells 128 --steps 1 --no-correction",
+            "no-correction",
+            true.into(),
         ),
     ] {
-        let of = parameters(at, &now);
-        assert_eq!(of, parameters(at, &before), "{now}");
-        // Both spellings are keys of a configuration, and records have the first one.
-        let command = now.split(' ').next().unwrap();
-        let record = serde_json::json!({ "command": command, "parameters": of });
+        let of = parameters(at, line);
+        assert_eq!(of[key], value, "{line}");
+        let command = line.split(' ').next().unwrap();
+        let record = serde_json::json!({ "command": command, "format": 2, "parameters": of });
         fs::write(at.join("run.json"), record.to_string()).unwrap();
         let again = format!("{command} --config run.json");
-        assert_eq!(parameters(at, &again), of, "{now}");
+        assert_eq!(parameters(at, &again), of, "{line}");
     }
-    for key in ["cells", "nx"] {
-        fs::write(at.join("run.toml"), format!("[couette]\n{key} = 20\n")).unwrap();
-        let of = parameters(at, "couette --delta 1 --linear --config run.toml");
-        assert_eq!(of["nx"], 20);
-        let set = format!("couette --delta 1 --linear -s couette.{key}=24");
-        assert_eq!(parameters(at, &set)["nx"], 24);
-    }
-    refused(
-        at,
-        &words("couette --delta 1 --nx 20 --cells 20"),
-        "cannot be used multiple times",
-    );
-    for key in ["cells", "nx"] {
-        refused(
-            at,
-            &words(&format!(
-                "couette --delta 1 -s couette.cells=20 -s couette.{key}=24"
-            )),
+    fs::write(at.join("run.toml"), "[couette]\ncells = 20\n").unwrap();
+    let of = parameters(at, "couette --delta 1 --linear --config run.toml");
+    assert_eq!(of["cells"], 20);
+    let set = "couette --delta 1 --linear -s couette.cells=24";
+    assert_eq!(parameters(at, set)["cells"], 24);
+    for (line, why) in [
+        (
+            "couette --delta 1 --cells 20 --cells 24",
             "cannot be used multiple times",
-        );
+        ),
+        (
+            "couette --delta 1 -s couette.cells=20 -s couette.cells=24",
+            "cannot be used multiple times",
+        ),
+        ("couette --delta 1 -s couette.nx=20", "unknown key 'nx'"),
+        ("shock --nx 20", "unexpected argument '--nx'"),
+        ("shock --omega 0.5", "unexpected argument '--omega'"),
+        (
+            "isotropic --uncorrected",
+            "unexpected argument '--uncorrected'",
+        ),
+    ] {
+        refused(at, &words(line), why);
     }
-    let help = done(at, &words("couette --help"));
-    let help = text(&help.stdout);
-    assert!(help.contains("--cells") && help.contains("--molecules"));
-    assert!(!help.contains("--nx") && !help.contains("--omega"));
 }
 
 #[test]
@@ -223,7 +288,7 @@ fn plates_in_si_units_are_those_of_their_rarefaction() {
     let (units, p) = (&run["units"], &run["parameters"]);
     let delta = 1e-3 / units["length_m"].as_f64().unwrap();
     assert!((p["delta"].as_f64().unwrap() / delta - 1.0).abs() < 1e-12);
-    assert_eq!(p["omega"], 0.81);
+    assert_eq!(p["molecules"], "vhs:0.81");
     let plain = format!("{line} --delta {delta} --molecules vhs:0.81 --backend cpu --json");
     let output = done(at, &words(&plain));
     let plain: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -278,22 +343,6 @@ fn records_have_one_shape() {
             assert!(record[key].is_string(), "{line}: {key}");
         }
         assert!(record.get("units").is_some_and(Value::is_null), "{line}");
-    }
-}
-
-#[test]
-fn the_page_of_flags_names_all_that_changed() {
-    let page = include_str!("../../docs/flags.md");
-    for old in [
-        "--nx",
-        "--n ",
-        "--cut",
-        "--omega",
-        "--vhs",
-        "--uncorrected",
-        "--model",
-    ] {
-        assert!(page.contains(&format!("`{}", old.trim())), "{old}");
     }
 }
 

@@ -71,7 +71,7 @@ fn rates_are_written_as_arrays() {
         for (i, rate) in read("rate.npy").iter().enumerate() {
             assert!((rate - (gain[i] - nu[i] * f[i])).abs() < 1e-15);
         }
-        arguments.push("--uncorrected");
+        arguments.push("--no-correction");
         done(dir.path(), &arguments);
         assert_close(&read("gain.npy"), &numbers(&case["N_uncorrected"]), 1e-13);
         assert_close(
@@ -246,8 +246,8 @@ fn what_cannot_be_computed_is_refused() {
         "--integrator has no effect with --rates-only",
     );
     with(
-        &["--vhs", "1", "--storage", "full"],
-        "--storage has no effect with --vhs",
+        &["--molecules", "hard-sphere", "--storage", "full"],
+        "--storage has no effect with --molecules",
     );
     with(&["--cells", "0"], "a whole number from 2 to 16384");
     with(&["--cells", "-3"], "a whole number from 2 to 16384");
@@ -305,7 +305,10 @@ fn what_cannot_be_computed_is_refused() {
         &["--until", "1", "--dt", "1e-300"],
         "at most 1e12 steps away",
     );
-    with(&["--vhs", "0", "--uncorrected"], "uncorrected");
+    with(
+        &["--molecules", "maxwell", "--no-correction"],
+        "--no-correction",
+    );
     with(&["--steps", "5", "--until", "2"], "cannot be used with");
 }
 
@@ -579,7 +582,7 @@ fn a_resumed_run_ends_on_the_same_bits() {
             "as the checkpoint's run has",
         ),
         (
-            "--resume half/checkpoint.rarefy --vhs 1 --steps 200",
+            "--resume half/checkpoint.rarefy --molecules hard-sphere --steps 200",
             "as the checkpoint's run has",
         ),
         (

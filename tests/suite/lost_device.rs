@@ -157,12 +157,12 @@ fn commands_end_in_one_line_when_the_device_is_lost() {
     let end = ["--steps", "100000000", "--checkpoint-every", "2"];
     for case in [
         &["relax", "--grid", "12"][..],
-        &["shock", "--nx", "60", "--reduced"],
+        &["shock", "--cells", "60", "--reduced"],
         &[
             "cavity",
             "--delta",
             "1",
-            "--n",
+            "--cells",
             "16",
             "--velocities",
             "8x8x8",

@@ -8,7 +8,7 @@ use crate::command::{folder, number, printed as run, rarefy};
 #[test]
 fn a_strong_shakhov_shock_is_found_in_time() {
     let folder = folder();
-    let shock = "shock --mach 10 --model shakhov --omega 0.5 --backend cpu";
+    let shock = "shock --mach 10 --model shakhov --molecules vhs:0.5 --backend cpu";
     let line = format!("{shock} --steady --json --quiet");
     let arguments: Vec<&str> = line.split_whitespace().collect();
     let output = rarefy(folder.path(), &arguments).output().unwrap();
@@ -43,7 +43,7 @@ fn default_domains_hold_the_wave() {
 fn thickness_is_in_mean_free_paths_of_the_gas() {
     let folder = folder();
     for (gas, path) in [
-        ("--omega 0.81", 0.683963),
+        ("--molecules vhs:0.81", 0.683963),
         ("--molecules hard-sphere", 0.902703),
     ] {
         let line = format!("shock --mach 2 --steady --backend cpu {gas}");

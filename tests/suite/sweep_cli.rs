@@ -416,7 +416,7 @@ fn the_record_of_a_sweep_has_all_options() {
     for (key, value) in [
         ("kn", Value::from("0.5,2")),
         ("threads", 2.into()),
-        ("nx", 20.into()),
+        ("cells", 20.into()),
         ("velocities", "6x4".into()),
         ("model", "bgk".into()),
         ("until-residual", 1e-9.into()),

@@ -47,7 +47,7 @@ const EVIDENCE: &[Evidence] = &[
     },
     Evidence {
         name: "cavity",
-        arguments: &["cavity", "--delta", "1", "--n", "160", "--steady"],
+        arguments: &["cavity", "--delta", "1", "--cells", "160", "--steady"],
         takes: &[
             ("streamlines.png", "figures/cavity.png"),
             ("vertical.csv", "figures/cavity_vertical.csv"),

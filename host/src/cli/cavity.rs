@@ -35,7 +35,7 @@ impl Flow for CavityArgs {
     type Found = Found;
 
     fn resolved(&self) -> Result<Self> {
-        self.in_full()
+        self.with_mode().in_full()
     }
     fn shared(&self) -> &FlowArgs {
         &self.shared
@@ -51,6 +51,15 @@ impl Flow for CavityArgs {
     }
     fn is_steady(&self) -> bool {
         self.steady
+    }
+    fn set_steady(&mut self, steady: bool) {
+        self.steady = steady;
+        self.shared.time_options.in_time = !steady;
+    }
+    fn with_mode(&self) -> Self {
+        let mut chosen = self.clone();
+        chosen.set_steady(self.shared.is_steady(self.steady || self.linear));
+        chosen
     }
 
     fn check_in_time(&self) -> Result<()> {

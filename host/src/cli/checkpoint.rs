@@ -17,11 +17,12 @@ use super::output::Sink;
 use super::text::{quoted, reason};
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8] = b"rarefy-checkpoint 1\n";
+/// The form of checkpoints, which docs/files.md describes; only this one is read.
+const MAGIC: &[u8] = b"rarefy-checkpoint 2\n";
 /// A checkpoint that lists the files of several ranks, which hold its populations.
-pub(super) const LIST: &[u8] = b"rarefy-checkpoint-list 1\n";
+pub(super) const LIST: &[u8] = b"rarefy-checkpoint-list 2\n";
 /// The file of a rank.
-pub(super) const PART: &[u8] = b"rarefy-checkpoint-part 1\n";
+pub(super) const PART: &[u8] = b"rarefy-checkpoint-part 2\n";
 
 /// Bytes of a header at the most: headers hold no large data.
 const MOST: u64 = 1 << 24;
@@ -45,7 +46,6 @@ pub(super) struct Brief {
     /// The command whose run it is of.
     pub(super) command: String,
     /// Other files that the run had written.
-    #[serde(default)]
     pub(super) written: Manifest,
 }
 
@@ -93,7 +93,6 @@ struct Header<H> {
     /// Further state of the subcommand besides arrays.
     state: H,
     /// Other files that the run has written into the folder.
-    #[serde(default)]
     written: Manifest,
     /// Lengths of the arrays, in the order of their names.
     lengths: BTreeMap<String, usize>,
@@ -243,7 +242,7 @@ impl<H: DeserializeOwned> Stored<H> {
             return Err(refuse(if magic == PART {
                 "the part of a checkpoint that one rank wrote; give the checkpoint itself, checkpoint.rarefy"
             } else if magic.starts_with(b"rarefy-checkpoint") {
-                "a checkpoint of another format; resume it with the version of rarefy that wrote it"
+                "a checkpoint of another format than 2, which this rarefy reads; resume it with the version that wrote it"
             } else {
                 "not a checkpoint of rarefy"
             }));

@@ -392,11 +392,8 @@ fn known_option<'a>(
             .filter(|arg| !matches!(arg.get_id().as_str(), "config" | "help"))
     };
     let long = |arg: &'a Arg| arg.get_long().unwrap_or(arg.get_id().as_str());
-    let is = |arg: &&'a Arg| {
-        let aliases = arg.get_all_aliases().unwrap_or_default();
-        long(arg) == key || aliases.contains(&key)
-    };
-    options().find(is).ok_or_else(|| {
+    let found = options().find(|arg| long(arg) == key);
+    found.ok_or_else(|| {
         let hint = similar(key, options().map(long)).unwrap_or_else(|| {
             format!(
                 "; the keys are the options of 'rarefy {} --help'",

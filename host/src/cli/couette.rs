@@ -1,7 +1,7 @@
 //! `rarefy couette`: shear flow between sliding plates.
 
 use super::failure::Failure;
-use super::plates::{Flow, Kind, PlatesArgs};
+use super::plates::{Flow, Kind, PlatesArgs, SolverArgs};
 use super::values::finite;
 
 const EXAMPLES: &str = "\
@@ -25,6 +25,8 @@ pub(super) struct CouetteArgs {
     u: Option<f64>,
     #[command(flatten)]
     plates: PlatesArgs,
+    #[command(flatten)]
+    solver: SolverArgs,
 }
 
 /// A finite number other than zero.
@@ -49,11 +51,11 @@ impl CouetteArgs {
 /// Checks the arguments, and returns the parameters in full.
 pub(super) fn check(args: &CouetteArgs) -> crate::error::Result<serde_json::Value> {
     let (flow, drive) = args.flow();
-    super::plates::check(&args.plates, flow, drive)
+    super::plates::check(&args.plates.with(&args.solver), flow, drive)
 }
 
 /// Runs the command.
 pub(super) fn run(args: &CouetteArgs) -> Result<(), Failure> {
     let (flow, drive) = args.flow();
-    super::plates::run(&args.plates, flow, drive)
+    super::plates::run(&args.plates.with(&args.solver), flow, drive)
 }

@@ -1,46 +1,6 @@
-//! Names of options: those that changed, and those that advice of the library is given with, for the library knows settings and no flags.
+//! Names of options in advice of the library, which knows settings and no flags.
 
 use crate::error::Error;
-
-/// Options that have another name than at first: command, first name, name. The first name stays, hidden, and records use it as a key.
-pub(super) const RENAMED: [(&str, &str, &str); 10] = [
-    ("couette", "nx", "cells"),
-    ("fourier", "nx", "cells"),
-    ("poiseuille", "nx", "cells"),
-    ("cavity", "n", "cells"),
-    ("shock", "nx", "cells"),
-    ("shock", "cut", "vmax"),
-    ("isotropic", "uncorrected", "no-correction"),
-    ("relax", "model", "molecules"),
-    ("collide", "model", "molecules"),
-    ("rates", "model", "molecules"),
-];
-
-/// The command with the names of today, and the first ones as hidden aliases.
-pub(super) fn renamed(command: clap::Command) -> clap::Command {
-    let command = command.mut_subcommand("poiseuille", |sub| {
-        FOREIGN
-            .iter()
-            .fold(sub, |sub, option| sub.mut_arg(option, |arg| arg.hide(true)))
-    });
-    RENAMED
-        .iter()
-        .fold(command, |command, &(sub, first, name)| {
-            command.mut_subcommand(sub, |sub| {
-                sub.mut_arg(first, |arg| arg.long(name).alias(first))
-            })
-        })
-}
-
-/// Options of plates that flow along a channel refuses with a reason, and its help leaves out.
-const FOREIGN: [&str; 3] = ["accommodation", "linear", "scheme"];
-
-/// The name of an option that records call `first`.
-pub(super) fn name_now(first: &str) -> &str {
-    // An option `model` is one of the gas elsewhere, and keeps that name there.
-    let of = |row: &&(&str, &'static str, &'static str)| row.1 == first && first != "model";
-    RENAMED.iter().find(of).map_or(first, |row| row.2)
-}
 
 /// Words of the library, and the flags that follow them.
 const FLAGS: [(&str, &str); 5] = [
@@ -52,7 +12,8 @@ const FLAGS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the library whose options have other names.
-const FIELDS: [(&str, &str); 10] = [
+const FIELDS: [(&str, &str); 11] = [
+    ("cut", "vmax"),
     ("degree", "sphere"),
     ("grid.n", "grid"),
     ("grid.n", "velocities"),
@@ -134,36 +95,6 @@ mod tests {
             let expected = format!("{shown}: 0; expected a positive number");
             assert_eq!(refusal(field, sub), expected);
         }
-    }
-
-    /// Each hidden spelling has a row of the page's last table, with the command that takes it.
-    #[test]
-    fn the_page_of_flags_lists_all_earlier_spellings() {
-        let page = include_str!("../../../docs/flags.md");
-        let (_, table) = page.split_once("## Earlier spellings").expect("a table");
-        let command = crate::cli::command();
-        let mut seen = 0;
-        for sub in crate::cli::tree::leaves(&command) {
-            for arg in sub.get_arguments() {
-                let hidden = arg.is_hide_set().then(|| arg.get_long()).flatten();
-                let hidden = hidden.filter(|name| !super::FOREIGN.contains(name));
-                for spelling in arg.get_all_aliases().into_iter().flatten().chain(hidden) {
-                    let name = format!("`{}`", sub.get_name());
-                    let row = table.lines().find(|row| {
-                        let mut cells = row.split('|').skip(2);
-                        let earlier = cells.next().unwrap_or_default();
-                        let words = earlier.split([' ', '`', ',']);
-                        words
-                            .into_iter()
-                            .any(|word| word == format!("--{spelling}"))
-                            && cells.next().unwrap_or_default().contains(&name)
-                    });
-                    assert!(row.is_some(), "--{spelling} of {name}");
-                    seen += 1;
-                }
-            }
-        }
-        assert!(seen > 15, "{seen} spellings");
     }
 
     #[test]

@@ -29,9 +29,11 @@ mod steady;
 mod time_loop;
 mod verify;
 
-pub(super) use arguments::{Counts, FlowArgs, GasArgs, Interpolation, OMEGA, SiArgs, rarefaction};
+pub(super) use arguments::{
+    Counts, FlowArgs, GasArgs, Interpolation, MODEL_MOLECULES, SiArgs, rarefaction,
+};
 pub(super) use case::{Flow, Outcome, Run, Saved, SavedState, Snapshot, SteadyCase};
-pub(super) use collisions::{CollisionArgs, HARD_SPHERES, refused};
+pub(super) use collisions::{CollisionArgs, refused};
 pub(super) use fields::image;
 use kept::looked_as_array;
 pub(super) use kept::resume_simulation;
@@ -41,6 +43,3 @@ pub(super) use solve::{check, run};
 pub(super) use solver::Solver;
 pub(super) use steady::residual;
 pub(super) use verify::INTEGRAL;
-
-/// Residual to which a run in time goes that is given no end.
-pub(super) const RESIDUAL: f64 = 1e-6;

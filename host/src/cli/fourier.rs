@@ -1,7 +1,7 @@
 //! `rarefy fourier`: heat conduction between plates.
 
 use super::failure::Failure;
-use super::plates::{Flow, Kind, PlatesArgs};
+use super::plates::{Flow, Kind, PlatesArgs, SolverArgs};
 use super::values::finite;
 
 const EXAMPLES: &str = "\
@@ -24,6 +24,8 @@ pub(super) struct FourierArgs {
     temperature_difference: Option<f64>,
     #[command(flatten)]
     plates: PlatesArgs,
+    #[command(flatten)]
+    solver: SolverArgs,
 }
 
 /// A difference that leaves both temperatures positive.
@@ -52,11 +54,11 @@ impl FourierArgs {
 /// Checks the arguments, and returns the parameters in full.
 pub(super) fn check(args: &FourierArgs) -> crate::error::Result<serde_json::Value> {
     let (flow, drive) = args.flow();
-    super::plates::check(&args.plates, flow, drive)
+    super::plates::check(&args.plates.with(&args.solver), flow, drive)
 }
 
 /// Runs the command.
 pub(super) fn run(args: &FourierArgs) -> Result<(), Failure> {
     let (flow, drive) = args.flow();
-    super::plates::run(&args.plates, flow, drive)
+    super::plates::run(&args.plates.with(&args.solver), flow, drive)
 }

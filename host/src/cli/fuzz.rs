@@ -272,7 +272,7 @@ fn forged_headers() {
     for (command, line) in [
         (
             "shock",
-            "shock --mach 2 --nx 12 --reduced --velocities 24 --save-every 3",
+            "shock --mach 2 --cells 12 --reduced --velocities 24 --save-every 3",
         ),
         ("cavity", "cavity --cells 4 --velocities 6 --steady"),
         ("cavity", "cavity --cells 4 --velocities 6"),
@@ -357,7 +357,7 @@ fn leaves(value: &Value, place: &mut String, found: &mut Vec<String>) {
 #[test]
 fn checkpoints_of_flows() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wave = "rarefy shock --mach 2 --nx 12 --reduced --velocities 24 --steps 1 --checkpoint-every 1 --quiet --out";
+    let wave = "rarefy shock --mach 2 --cells 12 --reduced --velocities 24 --steps 1 --checkpoint-every 1 --quiet --out";
     let wave = wave.split(' ').map(OsString::from);
     super::run(wave.chain([folder.path().into()]).collect()).expect("a run");
     let good = std::fs::read(folder.path().join("checkpoint.rarefy")).expect("a checkpoint");

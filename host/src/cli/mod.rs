@@ -135,7 +135,7 @@ enum Command {
 
 /// The command with all its options.
 fn command() -> clap::Command {
-    flags::renamed(Cli::command())
+    Cli::command()
 }
 
 /// Runs the command with the arguments of the process, and ends it.

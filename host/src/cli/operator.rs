@@ -24,7 +24,7 @@ pub(super) struct OperatorArgs {
     pub(super) vmin: Option<f64>,
     /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method [default: hard-sphere; maxwell for bkw]
     #[arg(long)]
-    model: Option<Scattering>,
+    molecules: Option<Scattering>,
     /// Total cross-section sigma_T = 4 pi C at unit relative speed
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(super) sigma_t: f64,
@@ -46,16 +46,10 @@ pub(super) struct OperatorArgs {
     period: Option<u32>,
     /// Conservative correction: balanced keeps rates and equilibria; paper damps by the error of the grid [default: balanced; paper for the spectral method]
     #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
-    #[serde(default = "recorded")]
     correction: Option<CorrectionMethod>,
     /// The same as --correction none
     #[arg(long, conflicts_with = "correction")]
     no_correction: bool,
-}
-
-/// The correction of a record that does not say which: the paper's, unless there was none.
-fn recorded() -> Option<CorrectionMethod> {
-    Some(CorrectionMethod::Paper)
 }
 
 /// The value of `--method`.
@@ -182,7 +176,7 @@ impl OperatorArgs {
 
     /// The molecules.
     pub(super) fn molecules(&self) -> Scattering {
-        self.model.unwrap_or(Scattering::HardSphere)
+        self.molecules.unwrap_or(Scattering::HardSphere)
     }
 
     /// The grid of the box, whose upper bound is `vmax` where the flags say none.
@@ -201,18 +195,21 @@ impl OperatorArgs {
     ) -> Result<(Self, Taken), Error> {
         let choice = self.choice(usual.1);
         self.validate(choice)?;
-        let model = self.model.unwrap_or(usual.0);
-        let taken = choice.method(|| Spectral::obstacle(grid, model, f));
+        let molecules = self.molecules.unwrap_or(usual.0);
+        let taken = choice.method(|| Spectral::obstacle(grid, molecules, f));
         let method = taken.taken;
         let chosen = match method {
-            Method::Spectral => self.spectral().suited(grid, f).resolved(grid.n(), model),
+            Method::Spectral => self
+                .spectral()
+                .suited(grid, f)
+                .resolved(grid.n(), molecules),
             _ => Spectral::default(),
         };
         let correction = self.correction(method);
         let full = Self {
             vmin: Some(grid.min()),
             vmax: Some(grid.max()),
-            model: Some(model),
+            molecules: Some(molecules),
             sigma_t: self.sigma_t,
             method: Some(method.into()),
             order: (method != Method::Spectral).then(|| self.order.unwrap_or(Order::Fourth)),
@@ -257,8 +254,7 @@ impl OperatorArgs {
             scattering: self.molecules(),
             sigma_t: self.sigma_t,
             method,
-            // Records of the sums that do not say it have the second.
-            order: self.order.unwrap_or(Order::Second),
+            order: self.order.unwrap_or(Order::Fourth),
             spectral: self.spectral(),
             correction: self.correction(method),
             compute: common.compute(),
@@ -278,7 +274,7 @@ impl OperatorArgs {
             _ => format!(
                 "{} sum of order {}",
                 name_of(&self.chosen()),
-                self.order.unwrap_or(Order::Second)
+                self.order.unwrap_or(Order::Fourth)
             ),
         }
     }

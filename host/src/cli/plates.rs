@@ -17,7 +17,7 @@ use super::steady;
 use crate::bgk::steady::check as check_steady;
 use crate::error::{Error, Result};
 pub(super) use flow::{Flow, Kind};
-pub(super) use parameters::PlatesArgs;
+pub(super) use parameters::{PlatesArgs, SolverArgs};
 use results::Outcome;
 use solver::{case, solver};
 
@@ -52,7 +52,7 @@ impl Parameters {
 /// The flow that is solved for: of the linear equation that per unit of the drive.
 fn solved(full: &PlatesArgs, flow: Flow) -> Flow {
     Flow {
-        strength: if full.linear { 1.0 } else { flow.strength },
+        strength: if full.is_linear() { 1.0 } else { flow.strength },
         ..flow
     }
 }
@@ -122,7 +122,7 @@ pub(super) fn run(
     )?;
     let outcome = Outcome {
         errors,
-        reference: flow.reference(delta, model, full.accommodation),
+        reference: flow.reference(delta, model, full.solver().accommodation),
         flow,
         args: full,
         delta,

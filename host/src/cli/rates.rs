@@ -109,7 +109,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
 
     let largest = sizes.last().copied().unwrap_or(VelocityGrid::MIN_N);
     let base = OperatorConfig {
-        scattering: args.model,
+        scattering: args.molecules,
         method: args.method.parts().0.unwrap_or(Method::Spectral),
         compute: common.compute(),
         ..OperatorConfig::paper(VelocityGrid::new(
@@ -131,13 +131,13 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     report.time("studies", started.elapsed());
 
     let outcome = Outcome {
-        model: args.model,
+        model: args.molecules,
         machine,
         precision: common.precision,
         exact: Exact {
-            shear: transport::exact_decay_rate(args.model, 1.0, Flux::Shear),
-            heat: transport::exact_decay_rate(args.model, 1.0, Flux::Heat),
-            viscosity: transport::exact_viscosity(args.model, 1.0),
+            shear: transport::exact_decay_rate(args.molecules, 1.0, Flux::Shear),
+            heat: transport::exact_decay_rate(args.molecules, 1.0, Flux::Heat),
+            viscosity: transport::exact_viscosity(args.molecules, 1.0),
             fourth_rate: 5.0 * (1.0 - BKW_K).powi(2),
         },
         studies,

@@ -128,9 +128,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
             steps::MOST,
         )?;
     }
-    if let Some(taken) = &state.method {
-        report.set("method", taken);
-    }
+    report.set("method", &state.method);
     for warning in &state.warnings {
         report.warn(warning.clone());
     }
@@ -208,8 +206,8 @@ impl Start {
                     Some(beams) => grid.warnings_of(&f, &beams),
                     None => relaxation.warnings().to_vec(),
                 };
-                let mut state = State::new(grid, f, &relaxation.correction());
-                (state.method, state.warnings) = (Some(taken), warnings);
+                let mut state = State::new(grid, f, taken, &relaxation.correction());
+                state.warnings = warnings;
                 Ok((relaxation, state))
             }
             Self::Saved(saved) => {

@@ -22,6 +22,7 @@ use super::names::RECORD;
 use super::options::Common;
 use super::output::Transaction;
 use super::ranks;
+use super::record::FORMAT;
 use super::report_page::{PAGE, Page, Table};
 use super::streams;
 use crate::compute::Resolved;
@@ -30,9 +31,6 @@ pub(super) use artefact::Artefact;
 pub(super) use case::in_case;
 use ending::{incomplete, written_to};
 pub(super) use files::Output;
-
-/// Version of the form of the record, which docs/files.md describes.
-const FORMAT: u64 = 1;
 
 /// Entries of the record that are about the run and not its results.
 const FRAME: [&str; 10] = [

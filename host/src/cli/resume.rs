@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flags;
 use super::names::folder_of;
 use super::record::record_in;
 use super::text::quoted;
@@ -106,18 +105,8 @@ pub(super) fn refuse_contradictions(
     let wanted = serde_json::to_value(wanted).expect("parameters are plain data");
     for id in given.ids() {
         // A rarefaction is kept as delta, however it was given.
-        // Molecules are kept as what they determine.
         let flag = match id.as_str() {
             "kn" => "delta".into(),
-            "molecules"
-                if [&wanted, &kept]
-                    .iter()
-                    .any(|of| of[id.as_str()].is_string()) =>
-            {
-                id.to_string()
-            }
-            "molecules" if wanted.get("omega").is_some() => "omega".into(),
-            "molecules" => "vhs".into(),
             id => id.replace('_', "-"),
         };
         if given.value_source(id.as_str()) != Some(ValueSource::CommandLine)
@@ -128,15 +117,15 @@ pub(super) fn refuse_contradictions(
         }
         // Parameters that are not given are null.
         let of = |object: &Value| object.get(&flag).filter(|value| !value.is_null()).cloned();
-        let (wanted, kept) = (of(&wanted), of(&kept));
-        if wanted.is_none() && flag != "molecules" {
+        let Some(wanted) = of(&wanted) else {
             continue;
-        }
-        if wanted != kept {
+        };
+        let kept = of(&kept);
+        if kept.as_ref() != Some(&wanted) {
             let plain = |value: &Value| value.to_string().replace('"', "");
             return Err(Error::invalid(
-                format!("--{}", flags::name_now(&flag)),
-                wanted.as_ref().map_or_else(|| "as given".into(), plain),
+                format!("--{flag}"),
+                plain(&wanted),
                 format!(
                     "{}, as the checkpoint's run has: leave the option out, or start a new run",
                     kept.as_ref().map_or_else(|| "none".into(), plain)

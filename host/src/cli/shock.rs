@@ -66,7 +66,7 @@ impl Flow for ShockArgs {
     type Found = Found;
 
     fn resolved(&self) -> Result<Self> {
-        self.in_full()
+        self.with_mode().in_full()
     }
     fn shared(&self) -> &FlowArgs {
         &self.shared
@@ -82,6 +82,15 @@ impl Flow for ShockArgs {
     }
     fn is_steady(&self) -> bool {
         self.steady
+    }
+    fn set_steady(&mut self, steady: bool) {
+        self.steady = steady;
+        self.shared.time_options.in_time = !steady;
+    }
+    fn with_mode(&self) -> Self {
+        let mut chosen = self.clone();
+        chosen.set_steady(self.shared.is_steady(self.steady));
+        chosen
     }
 
     fn check_in_time(&self) -> Result<()> {

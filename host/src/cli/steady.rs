@@ -8,9 +8,6 @@ use crate::bgk::Moments;
 use crate::bgk::steady::{Solution, Status, SteadySolver};
 use crate::error::Result;
 
-/// Earlier iterations that a steady run mixes.
-pub(super) const DEPTH: usize = 10;
-
 /// Error of the stream behind a shock wave that passes without a warning.
 const MOST_CUT: f64 = 1e-3;
 

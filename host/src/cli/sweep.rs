@@ -197,9 +197,6 @@ fn with_out(layers: &Layered, given: &ArgMatches) -> std::result::Result<Common,
     Ok(common)
 }
 
-/// Options whose values records keep under another key.
-const OTHER_KEYS: [&str; 2] = ["kn", "molecules"];
-
 /// The options of the sweep: those that all cases have alike, `full` being theirs, and as it was given one that suits each case in its own way.
 fn parameters(
     list: &List,
@@ -217,7 +214,8 @@ fn parameters(
         let differs = full.iter().any(|case| case.get(&key).is_some());
         if given.value_source(id) != Some(ValueSource::CommandLine)
             || parameters.contains_key(&key)
-            || OTHER_KEYS.contains(&id)
+            // Records keep it as delta.
+            || id == "kn"
             || !differs
         {
             continue;

@@ -115,3 +115,19 @@ pub(super) fn whole(text: &str, range: RangeInclusive<usize>) -> Result<usize, S
 pub(super) fn cells(text: &str) -> Result<usize, String> {
     whole(text, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records keep molecules instead of their exponent, which must be exact.
+    #[test]
+    fn exponents_of_molecules_are_exact() {
+        for k in 0..=100 {
+            let omega = 0.5 + 0.005 * f64::from(k);
+            assert_eq!(exponent(Scattering::Vhs { omega }), omega);
+        }
+        assert_eq!(exponent(Scattering::HardSphere), 0.5);
+        assert_eq!(exponent(Scattering::Maxwell), 1.0);
+    }
+}

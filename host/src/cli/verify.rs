@@ -23,15 +23,15 @@ const MOST_WORK: f64 = 5e10;
 
 /// Flags of the errors of a discretisation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
-#[serde(rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case")]
 pub(super) struct VerifyArgs {
     /// Repeat the run on coarser grids to estimate the errors of its results, however long that takes [default: where the repeats take seconds]
     #[arg(long, conflicts_with = "no_verify")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     verify: bool,
     /// Estimate no errors of the results
     #[arg(long)]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     no_verify: bool,
     /// Refine the grid until all results have this relative accuracy, such as 1e-3
     #[arg(long, value_name = "A", value_parser = accuracy, conflicts_with_all = ["no_verify", "verify"])]

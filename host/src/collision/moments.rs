@@ -25,7 +25,6 @@ pub struct Moments {
     /// Smallest value of f.
     pub minimum: f64,
     /// Integral of -f over the cells with f < 0: the mass below zero.
-    #[serde(default)]
     pub below_zero: f64,
 }
 

@@ -35,9 +35,9 @@ pub enum Method {
 #[non_exhaustive]
 pub enum Order {
     /// Piecewise constant f, as in the paper.
-    #[default]
     Second,
     /// The same with the average over cells taken back to leading order.
+    #[default]
     Fourth,
 }
 
@@ -112,7 +112,6 @@ impl fmt::Display for CorrectionMethod {
 
 /// The configuration of a [`CollisionOperator`](super::CollisionOperator).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Stored")]
 pub struct OperatorConfig {
     /// The velocity grid.
     pub grid: VelocityGrid,
@@ -131,41 +130,6 @@ pub struct OperatorConfig {
     /// Where to compute, and in which arithmetic gain and collision frequency; everything after them is f64.
     #[serde(flatten)]
     pub compute: Compute,
-}
-
-/// A configuration as a file may have it. Older ones have no order, which was the second, and say whether the paper's correction was applied.
-#[derive(Deserialize)]
-struct Stored {
-    grid: VelocityGrid,
-    scattering: Scattering,
-    sigma_t: f64,
-    method: Method,
-    order: Option<Order>,
-    #[serde(default)]
-    spectral: Spectral,
-    correction: Option<CorrectionMethod>,
-    corrected: Option<bool>,
-    #[serde(flatten)]
-    compute: Compute,
-}
-
-impl From<Stored> for OperatorConfig {
-    fn from(stored: Stored) -> Self {
-        let of_old = match stored.corrected {
-            Some(false) => CorrectionMethod::None,
-            _ => CorrectionMethod::Paper,
-        };
-        Self {
-            grid: stored.grid,
-            scattering: stored.scattering,
-            sigma_t: stored.sigma_t,
-            method: stored.method,
-            order: stored.order.unwrap_or(Order::Second),
-            spectral: stored.spectral,
-            correction: stored.correction.unwrap_or(of_old),
-            compute: stored.compute,
-        }
-    }
 }
 
 impl OperatorConfig {
@@ -198,6 +162,20 @@ impl OperatorConfig {
             method: Method::Spectral,
             correction: CorrectionMethod::Paper,
             ..Self::new(grid)
+        }
+    }
+
+    /// The same by the spectral method with the paper's correction, or, where that has an [obstacle](Spectral::obstacle), by fast sums with the balanced one.
+    #[must_use]
+    pub fn by_state(&self, f: &[f64]) -> Self {
+        let (method, correction) = match Spectral::suits(&self.grid, self.scattering, f) {
+            true => (Method::Spectral, CorrectionMethod::Paper),
+            false => (Method::Fast, CorrectionMethod::Balanced),
+        };
+        Self {
+            method,
+            correction,
+            ..self.clone()
         }
     }
 
@@ -427,7 +405,6 @@ pub struct Evaluation {
     /// The correction.
     pub correction: Correction,
     /// Whether the grid is too narrow or too coarse for the distribution, and the one that would do; empty where signs are not checked.
-    #[serde(default)]
     pub warnings: Vec<String>,
 }
 

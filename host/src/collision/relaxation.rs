@@ -38,12 +38,10 @@ pub struct RelaxationConfig {
     /// The time integrator.
     pub integrator: Integrator,
     /// Time step; `None` takes half of the largest stable step of the initial state.
-    #[serde(rename = "step")]
     pub dt: Option<f64>,
     /// When to stop.
     pub until: Until,
     /// Whether what is below zero is taken away after each step, so that mass, momentum and energy stay.
-    #[serde(default)]
     pub limited: bool,
 }
 

@@ -299,10 +299,8 @@ pub struct Rates {
     /// The largest frequency without collisions that stay or exchange: an explicit Euler step up to its inverse keeps f >= 0.
     pub largest_frequency: f64,
     /// Whether the grid is too narrow or too coarse for the distribution, and the one that would do.
-    #[serde(default)]
     pub warnings: Vec<String>,
     /// Where they were computed.
-    #[serde(default)]
     pub device: String,
 }
 

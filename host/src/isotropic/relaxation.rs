@@ -18,7 +18,6 @@ pub struct RelaxationConfig {
     /// The time integrator.
     pub integrator: Integrator,
     /// Time step; `None` takes half of the largest step that keeps the initial state nonnegative.
-    #[serde(rename = "step")]
     pub dt: Option<f64>,
     /// Steps between two records, which are at its multiples.
     pub every: u64,

@@ -45,11 +45,10 @@ pub struct Integral {
     #[serde(with = "crate::serial::or_nan")]
     pub condition: f64,
     /// Why an OK is believed.
-    #[serde(default)]
     pub proof: Proof,
     /// The x up to which the integrand of an OK was examined: infinite where its tail is proven, 0 where the status is not OK. Of what was sampled nothing is said
     /// beyond.
-    #[serde(default, with = "crate::serial::or_infinite")]
+    #[serde(with = "crate::serial::or_infinite")]
     pub examined: f64,
 }
 

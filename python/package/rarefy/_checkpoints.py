@@ -14,7 +14,7 @@ import numpy as np
 from . import _rarefy
 from ._results import Array
 
-_MAGIC = b"rarefy-checkpoint 1\n"
+_MAGIC = b"rarefy-checkpoint 2\n"
 _RELAX = tuple(
     "step time density ux uy uz temperature pxx pyy pzz pxy pxz pyz qx qy qz m4 H min_f activity below_zero".split()
 )
@@ -43,6 +43,7 @@ def _encode(command: str, state: dict[str, Any], arrays: dict[str, Array]) -> by
         "version": _rarefy.__version__,
         "command": command,
         "state": state,
+        "written": {},
         "lengths": {name: int(values.size) for name, values in flat.items()},
     }
     body = _MAGIC + json.dumps(header, allow_nan=False).encode() + b"\n" + b"".join(values.tobytes() for values in flat.values())
@@ -52,7 +53,7 @@ def _encode(command: str, state: dict[str, Any], arrays: dict[str, Array]) -> by
 def _decode(path: str | os.PathLike[str], command: str) -> tuple[dict[str, Any], dict[str, Array]]:
     data = Path(path).read_bytes()
     if not data.startswith(_MAGIC):
-        other = "a checkpoint of another format; resume it with the version of rarefy that wrote it"
+        other = "a checkpoint of another format than 2, which this rarefy reads; resume it with the version that wrote it"
         raise ValueError(f"{path}: {other if data.startswith(b'rarefy-checkpoint ') else 'not a checkpoint of rarefy'}")
     body, checksum = data[:-4], int.from_bytes(data[-4:], "little")
     end = body.find(b"\n", len(_MAGIC))
@@ -72,7 +73,7 @@ def _decode(path: str | os.PathLike[str], command: str) -> tuple[dict[str, Any],
 
 def _record(row: Array) -> dict[str, Any]:
     """A row of the command's history as a record of the library."""
-    values = dict(zip(_RELAX, [float(value) for value in row], strict=False))
+    values = dict(zip(_RELAX, [float(value) for value in row], strict=True))
     moments = {
         "density": values["density"],
         "velocity": [values[k] for k in ("ux", "uy", "uz")],
@@ -82,7 +83,7 @@ def _record(row: Array) -> dict[str, Any]:
         "fourth": values["m4"],
         "entropy": values["H"],
         "minimum": values["min_f"],
-        "below_zero": values.get("below_zero", 0.0),
+        "below_zero": values["below_zero"],
     }
     return {"step": int(values["step"]), "time": values["time"], "moments": moments, "activity": values["activity"]}
 
@@ -111,7 +112,7 @@ def read_checkpoint(path: str | os.PathLike[str], command: str) -> dict[str, Any
     state, arrays = _decode(path, command)
     try:
         if command == "relax":
-            table = arrays["history"].reshape(-1, state.get("columns", 20))
+            table = arrays["history"].reshape(-1, len(_RELAX))
             kept = {name: state[name] for name in ("config", "step", "time")}
             return kept | {"history": [_record(row) for row in table], "f": arrays["f"].tolist()}
         count = state.get("states", 1)
@@ -140,7 +141,7 @@ def _relax_parameters(config: dict[str, Any]) -> dict[str, Any]:
         "grid": operator["grid"]["n"],
         "vmin": operator["grid"]["min"],
         "vmax": operator["grid"]["max"],
-        "model": operator["scattering"],
+        "molecules": operator["scattering"],
         "sigma-t": operator["sigma_t"],
         "method": operator["method"],
         "correction": operator["correction"],
@@ -155,8 +156,8 @@ def _relax_parameters(config: dict[str, Any]) -> dict[str, Any]:
         flags |= {"sphere": spectral["degree"], "rank": spectral["rank"], "period": spectral["period"]}
     else:
         flags["order"] = operator["order"]
-    if config["step"] is not None:
-        flags["dt"] = config["step"]
+    if config["dt"] is not None:
+        flags["dt"] = config["dt"]
     ((kind, end),) = config["until"].items()
     if kind == "steps":
         flags["steps"] = end
@@ -186,9 +187,10 @@ def write_checkpoint(path: str | os.PathLike[str], command: str, data: dict[str,
             "parameters": _relax_parameters(data["config"]),
             "machine": device,
             "rows": len(history),
-            "columns": len(_RELAX),
             "samples": 1,
             "stride": 1,
+            "method": {"taken": data["config"]["operator"]["method"], "because": "chosen"},
+            "warnings": [],
         }
         sections = np.asarray([data["step"], data["time"], *_sections(f)])
         arrays = {"f": f, "f_initial": f, "history": history, "cross_sections": sections, "residuals": np.zeros(5)}
@@ -229,6 +231,6 @@ def write_flow(path: str | os.PathLike[str], data: dict[str, Any], unknowns: Arr
     else:
         problem = dict(data["config"]["problem"])
         initial = [[s["density"], *s["velocity"], s["temperature"]] for s in problem.pop("initial")]
-        state["config"] = data["config"] | {"problem": problem}
+        state |= {"config": data["config"] | {"problem": problem}, "faces": data["faces"]}
         arrays |= {"populations": unknowns, "initial": np.asarray(initial), "extra": np.asarray(data["extra"], dtype=float)}
     _write(path, _encode("simulation", state, arrays))

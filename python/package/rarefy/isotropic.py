@@ -249,7 +249,7 @@ class Isotropic(_EnergyRun):
             raise ValueError(f"f has the shape {states.shape}; (cells,) or (states, cells) is needed")
         self._one = states.ndim == 1
         options = given(storage=storage, weights=weights, corrected=corrected) | compute(backend, precision, threads)
-        run = given(step=dt, every=every, integrator=integrator)
+        run = given(dt=dt, every=every, integrator=integrator)
         self._start_run(_rarefy.Isotropic, np.atleast_2d(states), emax, _law(law, theta, gamma, alpha, saved), options, run)
 
     @classmethod

@@ -127,7 +127,7 @@ class Relaxation(LongRun):
         if end is None:
             raise TypeError("one of time, steps and equilibrium is needed")
         options = operator(scattering, sigma_t, method, order, correction, spectral, compute(backend, precision, threads))
-        run = given(step=dt, integrator=integrator, limited=limited)
+        run = given(dt=dt, integrator=integrator, limited=limited)
         self._run = _rarefy.Relaxation(f, f.shape[0], box, end, options, run)
         self._box = box
         warn(self._run.warnings)

@@ -6,7 +6,7 @@ mod steady;
 mod transient;
 
 use pyo3::prelude::*;
-use rarefy::bgk::{Species, Units};
+use rarefy::bgk::{Cavity, SimulationConfig, Species, Units};
 
 use crate::config::to_python;
 use crate::errors::raise;
@@ -28,5 +28,10 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<problem::PyProblem>()?;
     m.add_class::<transient::PySimulation>()?;
     m.add_class::<steady::PySteady>()?;
+    m.add("CAVITY_NODES", Cavity::NODES)?;
+    m.add("CAVITY_REACH", Cavity::REACH)?;
+    m.add("MOST_STEPS", SimulationConfig::MOST_STEPS)?;
+    m.add_function(wrap_pyfunction!(steady::gradient, m)?)?;
+    m.add_function(wrap_pyfunction!(steady::directions, m)?)?;
     m.add_function(wrap_pyfunction!(units, m)?)
 }

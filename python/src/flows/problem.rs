@@ -20,6 +20,8 @@ pub(super) struct PyProblem {
     pub(super) mach: Option<Mach>,
     pub(super) cavity: Option<Cavity>,
     pub(super) warnings: Vec<String>,
+    /// The step in time of a shock that is given no other.
+    step: Option<f64>,
 }
 
 /// Velocity nodes along an axis: `[kind, count, low, high]` or nodes with weights.
@@ -106,6 +108,7 @@ impl PyProblem {
             mach: None,
             cavity: None,
             warnings: Vec::new(),
+            step: None,
         })
     }
 
@@ -117,6 +120,7 @@ impl PyProblem {
             mach: Some(shock.mach),
             cavity: None,
             warnings: shock.warnings(),
+            step: Some(shock.time_step()),
         })
     }
 
@@ -142,12 +146,16 @@ impl PyProblem {
             mach: None,
             warnings: cavity.ray_warning().into_iter().chain(flux).collect(),
             cavity: Some(cavity),
+            step: None,
         })
     }
 
-    /// A step in time that suits walls, of a cavity; else that in which nothing passes half a cell.
+    /// A step in time that suits the case; of other problems that in which nothing passes half a cell.
     #[getter]
     fn time_step(&self) -> f64 {
+        if let Some(step) = self.step {
+            return step;
+        }
         if let Some(cavity) = &self.cavity {
             return cavity.time_step();
         }

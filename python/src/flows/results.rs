@@ -17,9 +17,13 @@ pub(super) fn molecules(
     given: &Bound<'_, PyDict>,
 ) -> PyResult<OperatorConfig> {
     let grid = VelocityGrid::new(nodes, -reach, reach).map_err(raise)?;
-    let usual = OperatorConfig {
-        correction: CorrectionMethod::Balanced,
-        ..OperatorConfig::spectral(grid)
+    // An order is one of the sums.
+    let usual = match given.contains("order")? && !given.contains("method")? {
+        true => OperatorConfig::new(grid),
+        false => OperatorConfig {
+            correction: CorrectionMethod::Balanced,
+            ..OperatorConfig::spectral(grid)
+        },
     };
     let mut operator = with_given(&usual, given)?;
     operator.sigma_t = cross_section(operator.scattering);

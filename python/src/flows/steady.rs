@@ -10,7 +10,7 @@ use rarefy::bgk::{Cavity, Gas, Mach, Space};
 
 use super::problem::PyProblem;
 use super::results::{cavity_results, fields, molecules, profile};
-use super::transient::by_integral;
+use super::transient::{by_integral, shock_wave};
 use crate::arrays::{array, columns};
 use crate::config::{to_python, with_given};
 use crate::errors::raise;
@@ -22,6 +22,37 @@ fn drive(kind: &str, strength: f64) -> Drive {
         "fourier" => Drive::Fourier(strength),
         _ => Drive::Couette(strength),
     }
+}
+
+/// The configuration of a flow by the collision integral.
+fn config_of_integral(given: &Bound<'_, PyDict>) -> PyResult<SteadyConfig> {
+    let mut config: SteadyConfig = with_given(&SteadyConfig::default(), given)?;
+    let usual = SteadyConfig::usual_tolerance(config.compute.precision, true);
+    config.rtol.get_or_insert(usual);
+    Ok(config)
+}
+
+/// A warning of nodes so far apart that the least velocity takes molecules along a thin channel across it before they collide.
+fn thin_channel(delta: f64, spacing: f64) -> Option<String> {
+    let least = 0.5 * spacing;
+    (least > 0.2 * delta).then(|| {
+        format!(
+            "the least velocity across the channel is {least:.3}: G is low by 5% or more; use more velocities, a thicker gas, or a model"
+        )
+    })
+}
+
+/// Fall of the pressure along a channel that is not given.
+#[pyfunction]
+pub(super) fn gradient(delta: f64) -> f64 {
+    channel::gradient(delta)
+}
+
+/// Directions of a quadrant and speeds of a steady cavity that are not given.
+#[pyfunction]
+pub(super) fn directions(delta: f64) -> (usize, usize) {
+    let [angles, speeds] = Cavity::directions(delta);
+    (angles, speeds)
 }
 
 #[pyclass(name = "Steady", module = "rarefy._rarefy", frozen)]
@@ -92,10 +123,29 @@ impl PySteady {
         operator: &Bound<'_, PyDict>,
         given: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let config: SteadyConfig = with_given(&SteadyConfig::default(), given)?;
         // No step in time is taken.
         let flow = by_integral(&problem.problem, velocities, Some(1.0), operator)?;
+        let config = config_of_integral(given)?;
         Self::of(py, flow.steady().map_err(raise)?, &config, Some(problem))
+    }
+
+    /// The steady shock wave by the collision integral.
+    #[staticmethod]
+    fn wave(
+        py: Python<'_>,
+        mach: f64,
+        wave: &Bound<'_, PyDict>,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let wave = shock_wave(mach, wave)?;
+        let config = config_of_integral(given)?;
+        let (flow, start) = compute(py, || wave.line())?;
+        let mut steady = Self::of(py, flow.steady().map_err(raise)?, &config, None)?;
+        (steady.mach, steady.space) = (Some(wave.mach), Some(flow.space));
+        let mut warnings = wave.warnings(&start);
+        warnings.append(&mut steady.warnings);
+        steady.warnings = warnings;
+        Ok(steady)
     }
 
     /// Gas between plates.
@@ -142,20 +192,33 @@ impl PySteady {
         velocities: &Bound<'_, PyAny>,
         given: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
+        let drive = self::drive(drive, strength);
+        let cells = match gas {
+            Some(_) => Resolution::default().cells,
+            None => PlatesConfig::CELLS,
+        };
         let collisions = match (gas, operator) {
             (Some(gas), None) => {
                 let gas = with_given(&Gas::default(), gas)?;
-                let (normal, tangential) = velocities.extract::<(usize, usize)>()?;
+                let (normal, tangential) =
+                    velocities.extract::<(Option<usize>, Option<usize>)>()?;
+                let usual = match normal {
+                    None => channel::resolution(delta, force, gas).map_err(raise)?,
+                    Some(_) => Resolution::default(),
+                };
                 let resolution = Resolution {
-                    normal,
-                    tangential,
-                    ..Resolution::default()
+                    normal: normal.unwrap_or(usual.normal),
+                    tangential: tangential.unwrap_or(usual.tangential),
+                    ..usual
                 };
                 let velocity = channel::velocities(delta, force, gas, resolution);
                 GapCollisions::Model(gas, velocity.map_err(raise)?)
             }
             (None, Some(operator)) => {
-                GapCollisions::Integral(molecules(velocities.extract()?, operator)?)
+                let (nodes, reach) = velocities.extract::<(Option<usize>, Option<f64>)>()?;
+                let reach = reach.unwrap_or_else(|| PlatesConfig::reach(drive));
+                let nodes = nodes.unwrap_or_else(|| PlatesConfig::nodes(drive, reach));
+                GapCollisions::Integral(molecules((nodes, reach), operator)?)
             }
             _ => {
                 return Err(PyValueError::new_err(
@@ -165,9 +228,16 @@ impl PySteady {
         };
         let config = PlatesConfig {
             force,
-            ..PlatesConfig::new(delta, self::drive(drive, strength), collisions)
+            cells,
+            ..PlatesConfig::new(delta, drive, collisions)
         };
         let config: PlatesConfig = with_given(&config, given)?;
+        let warnings = match &config.collisions {
+            GapCollisions::Integral(operator) if force != 0.0 => {
+                thin_channel(delta, operator.grid.spacing())
+            }
+            _ => None,
+        };
         let solver = compute(py, || config.solver())?;
         let centres = solver.problem().centres(0);
         Ok(Self {
@@ -177,7 +247,7 @@ impl PySteady {
             space: None,
             mach: None,
             cavity: None,
-            warnings: Vec::new(),
+            warnings: warnings.into_iter().collect(),
         })
     }
 

@@ -5,10 +5,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::Result;
 use rarefy::bgk::boltzmann::{self, Flow, FlowConfig, ShockWave, Stepping};
+use rarefy::bgk::steady::SteadyConfig;
 use rarefy::bgk::{
     Axis, Boundaries, Boundary, Cavity, Checkpoint, FaceFlux, Gas, Mach, Moments, Problem,
     Simulation, SimulationConfig, Space, State, VelocitySpace,
 };
+use rarefy::collision::{CorrectionMethod, Method};
 
 use super::problem::PyProblem;
 use super::results::{
@@ -137,6 +139,28 @@ pub(super) fn by_integral(
     Ok(config)
 }
 
+/// A shock wave by the collision integral, with the method that suits it unless one is given.
+pub(super) fn shock_wave(mach: f64, given: &Bound<'_, PyDict>) -> PyResult<ShockWave> {
+    let usual = ShockWave::new(mach).map_err(raise)?;
+    let mut wave: ShockWave = with_given(&usual, given)?;
+    let is_given = |key: &str| given.contains(key);
+    let (method, correction) = (is_given("method")?, is_given("correction")?);
+    if !(method || correction || is_given("order")?) {
+        return wave.suited().map_err(raise);
+    }
+    // Options of the sums take the sums, and each method has its own correction.
+    if !method {
+        wave.method = Method::Fast;
+    }
+    if !correction {
+        wave.correction = match wave.method {
+            Method::Spectral => CorrectionMethod::Paper,
+            _ => CorrectionMethod::Balanced,
+        };
+    }
+    Ok(wave)
+}
+
 #[pymethods]
 impl PySimulation {
     #[new]
@@ -192,7 +216,7 @@ impl PySimulation {
     /// A shock wave by the collision integral.
     #[staticmethod]
     fn wave(py: Python<'_>, mach: f64, given: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let wave: ShockWave = with_given(&ShockWave::new(mach).map_err(raise)?, given)?;
+        let wave = shock_wave(mach, given)?;
         let (flow, warnings) = compute(py, || {
             let (config, start) = wave.line()?;
             Ok((Flow::new(config)?, wave.warnings(&start)))
@@ -233,6 +257,22 @@ impl PySimulation {
             mach: None,
             cavity: None,
             warnings: Vec::new(),
+        })
+    }
+
+    /// The residual at which a run ends that is given no other.
+    #[getter]
+    fn goal(&self, py: Python<'_>) -> PyResult<f64> {
+        let is_wave = self.mach.is_some();
+        self.run.with(py, |solver| {
+            Ok(match solver {
+                Solver::Model(_) => SimulationConfig::RESIDUAL,
+                Solver::Boltzmann(_) if is_wave => ShockWave::RESIDUAL,
+                Solver::Boltzmann(flow) => {
+                    let precision = flow.config().operator.compute.precision;
+                    SteadyConfig::usual_tolerance(precision, true)
+                }
+            })
         })
     }
 

@@ -84,15 +84,12 @@ pub struct FlowConfig {
     /// Conditions at the faces of space.
     pub boundaries: Boundaries,
     /// Incoming distribution of the left, right, bottom and top face where it is no Maxwellian, `[ix][iy][iz]`, in units of n0/v0^3; empty where the boundary says it.
-    #[serde(default)]
     pub incoming: [Vec<f64>; FACES],
     /// Interpolation of the shift.
     pub scheme: Scheme,
     /// How streaming and collisions make a step.
-    #[serde(default)]
     pub stepping: Stepping,
     /// Time step dt.
-    #[serde(rename = "step")]
     pub dt: f64,
     /// The distributions at the start.
     pub initial: Initial,

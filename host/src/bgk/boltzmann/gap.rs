@@ -7,7 +7,7 @@ use crate::bgk::steady::plates::{Drive, between, walls};
 use crate::bgk::steady::{COARSEST, Nodes, SteadyConfig, SteadySolver, collision_error};
 use crate::bgk::{Axis, Gas, VelocitySpace, Wall};
 use crate::collision::{OperatorConfig, VelocityGrid};
-use crate::compute::Backend;
+use crate::compute::{Backend, Precision};
 use crate::error::{Error, Result};
 
 /// Earlier iterations that are mixed.
@@ -62,17 +62,47 @@ pub struct PlatesConfig {
     pub iterations: usize,
 }
 
+/// Half-width of a velocity box that is not given, in thermal speeds of the hottest gas beyond the plates' velocities, and the distance of its nodes in v0.
+const REACH: f64 = 4.0;
+const SPACING: f64 = 0.4;
+/// The same in thermal speeds of the coldest gas, at most.
+const RESOLVED: f64 = 0.5;
+
 impl PlatesConfig {
-    /// 60 cells, to a change of 1e-6 within 60 iterations.
+    /// Cells that are not given.
+    pub const CELLS: usize = 60;
+
+    /// Half-width of the velocity box of the collision integral that is not given.
+    pub fn reach(drive: Drive) -> f64 {
+        // Dissipation adds about u^2/10 between plates that slide.
+        let (hottest, fastest) = match drive {
+            Drive::Couette(u) => (1.0 + 0.1 * u.powi(2), 0.5 * u.abs()),
+            Drive::Fourier(dt) => (1.0 + 0.5 * dt.abs(), 0.0),
+        };
+        REACH * hottest.sqrt() + fastest
+    }
+
+    /// Nodes along each axis of a box of this half-width that are not given.
+    pub fn nodes(drive: Drive, reach: f64) -> usize {
+        let coldest = match drive {
+            Drive::Couette(_) => 1.0,
+            Drive::Fourier(dt) => 1.0 - 0.5 * dt.abs(),
+        };
+        let pairs = |spacing: f64| 2 * (reach / spacing - 1e-9).ceil() as usize;
+        let cold = pairs(RESOLVED * coldest.sqrt()).min(VelocityGrid::MAX_N);
+        pairs(SPACING).max(cold)
+    }
+
+    /// 60 cells, to a change of 1e-6. With velocities of [`reach`](Self::reach) and [`nodes`](Self::nodes) these are the defaults of the command and of Python too.
     pub fn new(delta: f64, drive: Drive, collisions: GapCollisions) -> Self {
         Self {
             delta,
             drive,
             force: 0.0,
             collisions,
-            cells: 60,
-            tolerance: 1e-6,
-            iterations: 60,
+            cells: Self::CELLS,
+            tolerance: SteadyConfig::usual_tolerance(Precision::F64, true),
+            iterations: SteadyConfig::MOST_ITERATIONS,
         }
     }
 

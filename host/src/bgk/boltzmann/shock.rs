@@ -45,32 +45,22 @@ pub struct ShockWave {
     /// The scattering law.
     pub scattering: Scattering,
     /// How the collision integral is computed.
-    #[serde(default)]
     pub method: Method,
     /// Order of the coefficients of the collision integral.
     pub order: Order,
     /// Directions, products and period of the spectral method; the degree that is not given follows from the Mach number.
-    #[serde(default)]
     pub spectral: Spectral,
     /// The correction that makes the collision integral conservative.
-    #[serde(default = "paper")]
     pub correction: CorrectionMethod,
     /// Interpolation of the shift.
     pub scheme: Scheme,
     /// How streaming and collisions make a step.
-    #[serde(default)]
     pub stepping: Stepping,
     /// Time step; `None` for the longest with which no molecule passes more than a cell and f stays positive, or in penalised steps more than half a cell.
-    #[serde(rename = "step")]
     pub dt: Option<f64>,
     /// Where to compute, and in which arithmetic gain and collision frequency.
     #[serde(flatten)]
     pub compute: Compute,
-}
-
-/// The correction of waves that do not say which.
-fn paper() -> CorrectionMethod {
-    CorrectionMethod::Paper
 }
 
 /// Findings of the preparation of a wave.
@@ -86,17 +76,18 @@ pub struct ShockStart {
 }
 
 impl ShockWave {
-    /// Hard spheres in fourth order with the balanced correction, with cells of 0.2 l0 and velocity cells of half the upstream thermal speed.
+    /// Hard spheres by the method that [suits](Self::suited) both ends, with cells of 0.2 l0 and velocity cells of half the upstream thermal speed: the defaults of the command and of Python too.
     ///
     /// # Errors
     /// A Mach number that is not above 1.
     pub fn new(mach: f64) -> Result<Self> {
         let mach = Mach::new(mach)?;
         let cut = Self::CUT;
-        Ok(Self {
+        let sides = Self::sides_of(mach);
+        Self {
             mach,
-            cells: 120,
-            sides: [14.0, 10.0],
+            cells: (Self::CELLS * (sides[0] + sides[1])).ceil() as usize,
+            sides,
             velocities: Self::nodes(mach, cut),
             cut,
             scattering: Scattering::HardSphere,
@@ -108,11 +99,37 @@ impl ShockWave {
             stepping: Stepping::default(),
             dt: None,
             compute: Compute::default(),
-        })
+        }
+        .suited()
     }
 
     /// The half-width of the velocity box that is taken if none is given: 4.5 standard deviations of a velocity component.
     pub const CUT: f64 = 3.2;
+    /// Cells for each l0 that are not given: the cost of the collision integral is in the cells.
+    pub const CELLS: f64 = 5.0;
+    /// Change of the fields in a unit of time at which a run in time ends that is given no other.
+    pub const RESIDUAL: f64 = 2e-5;
+
+    /// Lengths upstream and downstream of the jump that are not given.
+    pub fn sides_of(mach: Mach) -> [f64; 2] {
+        [14.0, 10.0].map(|side: f64| mach.weak_sides().max(side))
+    }
+
+    /// The same by the spectral method with the paper's correction, or, where that has an [obstacle](Self::obstacle), by fast sums with the balanced one.
+    ///
+    /// # Errors
+    /// Too few or too many velocities.
+    pub fn suited(self) -> Result<Self> {
+        let (method, correction) = match self.obstacle()? {
+            None => (Method::Spectral, CorrectionMethod::Paper),
+            Some(_) => (Method::Fast, CorrectionMethod::Balanced),
+        };
+        Ok(Self {
+            method,
+            correction,
+            ..self
+        })
+    }
 
     /// Nodes along an axis for steps of half the upstream `sqrt(T)`, or the most there may be.
     pub fn nodes(mach: Mach, cut: f64) -> usize {

@@ -41,6 +41,25 @@ pub struct Cavity {
 }
 
 impl Cavity {
+    /// Cells along a side that are not given.
+    pub const CELLS: usize = 80;
+    /// Speed of a lid that is not given.
+    pub const LID: f64 = 0.02;
+    /// Half-width of a velocity box that is not given, of the models and of the collision integral.
+    pub const REACH: [f64; 2] = [4.5, 4.0];
+    /// Velocity nodes along an axis that are not given: in time and by the collision integral, of half-range rules of a steady flow, and of its midpoints.
+    pub const NODES: [usize; 3] = [20, 24, 40];
+
+    /// Directions of a quadrant and speeds of a steady flow that are not given. Their error is small against that of the cells: in thin gas the corners are seen from afar, and many
+    /// directions are needed.
+    pub fn directions(delta: f64) -> [usize; 2] {
+        match delta {
+            thin if thin < 0.5 => [60, 14],
+            thin if thin < 5.0 => [48, 14],
+            _ => [24, 12],
+        }
+    }
+
     /// A cavity with fully accommodating walls, velocities on the midpoints of `velocities` cells along each axis of a box of half-width 4.5.
     ///
     /// # Errors
@@ -48,7 +67,7 @@ impl Cavity {
     pub fn new(delta: f64, cells: usize, velocities: &[usize]) -> Result<Self> {
         let axes = velocities
             .iter()
-            .map(|&n| Axis::uniform(n, -4.5, 4.5))
+            .map(|&n| Axis::uniform(n, -Self::REACH[0], Self::REACH[0]))
             .collect::<Result<_>>()?;
         Self::with_axes(delta, cells, axes)
     }
@@ -69,7 +88,7 @@ impl Cavity {
             delta,
             cells,
             axes,
-            lid: 0.02,
+            lid: Self::LID,
             accommodation: 1.0,
             gas: Gas::default(),
             conservative: true,

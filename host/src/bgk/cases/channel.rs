@@ -20,6 +20,32 @@ const ROOM: f64 = 1.25;
 /// Most attempts; each holds gas that is several times hotter.
 const ATTEMPTS: usize = 12;
 
+/// Error of the flow along a channel by velocities that are too few: those that are not given have at most half of it.
+pub const TOLERATED: f64 = 2e-3;
+
+/// Fall of the pressure along a width of the channel over p0 that is not given: the flow is linear in it to 1e-4. In dense gas the stress is then at most a tenth of p0; in thin gas few
+/// molecules fly far along the channel.
+pub fn gradient(delta: f64) -> f64 {
+    0.01_f64.min(0.1 / delta).min(0.07 * delta.sqrt())
+}
+
+/// The resolution that is not given: molecules that fly along a thin channel decide its flow rate.
+///
+/// # Errors
+/// As [`temperatures`].
+pub fn resolution(delta: f64, force: f64, gas: Gas) -> Result<Resolution> {
+    let hot = Resolution::between(temperatures(delta, force, gas)?);
+    let resolves = |normal: &usize| {
+        Axis::half_range(*normal, 2)
+            .is_ok_and(|axis| axis.channel_flow_error(delta).abs() < 0.5 * TOLERATED)
+    };
+    let thin = [20, 32, 48].into_iter().find(resolves).unwrap_or(64);
+    Ok(Resolution {
+        normal: thin.max(hot.normal),
+        ..hot
+    })
+}
+
 /// Bounds of the temperatures that gas reaches between plates at rest under a [force](crate::bgk::steady::SteadyProblem::force).
 ///
 /// # Errors

@@ -67,14 +67,12 @@ impl Mach {
     }
 
     /// Whole length in l0 on either side of the jump that holds a weak wave by the collision integral, by Mott-Smith's thickness.
-    #[cfg(feature = "cli")]
     pub(crate) fn weak_sides(self) -> f64 {
         (SYMMETRIC_TAIL / (self.0 - 1.0)).ceil()
     }
 }
 
 /// Room on either side of a weak shock by the collision integral in l0, times the Mach number less 1.
-#[cfg(feature = "cli")]
 const SYMMETRIC_TAIL: f64 = 3.7;
 
 impl TryFrom<f64> for Mach {
@@ -114,27 +112,59 @@ pub struct Shock {
     pub conservative: bool,
 }
 
+/// Distance of velocity nodes that are not given, in units of the upstream sqrt(T).
+const SPACING: f64 = 0.55;
+
+impl From<Mach> for Shock {
+    /// As [`Shock::new`].
+    fn from(mach: Mach) -> Self {
+        let [upstream, downstream] = mach.tails();
+        let sides = [upstream.max(40.0), downstream.max(20.0)];
+        let [along, _] = Self::nodes(mach, Self::CUT);
+        Self {
+            mach,
+            cells: (Self::CELLS * (sides[0] + sides[1])).ceil() as usize,
+            sides,
+            velocities: vec![along],
+            cut: Self::CUT,
+            gas: Gas::default(),
+            conservative: true,
+        }
+    }
+}
+
 impl Shock {
-    /// A BGK shock with a reduced velocity space, as fine as the reference data take it. Steps are below 0.1 l0 and 0.6 of the upstream thermal speed, with room
-    /// for the fast molecules far upstream.
+    /// Half-width of the velocity box that is not given.
+    pub const CUT: f64 = 4.5;
+    /// Cells for each l0 that are not given.
+    pub const CELLS: f64 = 10.0;
+
+    /// A BGK shock with a reduced velocity space: the defaults of the command and of Python too. Cells have 0.1 l0, and velocities are 0.55 of the upstream sqrt(T) apart, with room for the
+    /// fast molecules far upstream. The thickness of the steady wave is right to 0.2%.
     ///
     /// # Errors
     /// A Mach number that is not above 1.
     pub fn new(mach: f64) -> Result<Self> {
-        let mach = Mach::new(mach)?;
-        let cut = 4.5;
+        Ok(Mach::new(mach)?.into())
+    }
+
+    /// Velocity nodes along x and across that are not given, for a half-width `cut` of the box.
+    pub fn nodes(mach: Mach, cut: f64) -> [usize; 2] {
+        let even = |width: f64| 2 * (0.5 * width / SPACING).ceil() as usize;
         let [low, high] = velocity_range(mach, cut);
-        let [upstream, downstream] = mach.tails();
-        let sides = [upstream.max(80.0), downstream.max(30.0)];
-        Ok(Self {
-            mach,
-            cells: (10.0 * (sides[0] + sides[1])).ceil() as usize,
-            sides,
-            velocities: vec![((high - low) / 0.55).ceil() as usize],
-            cut,
-            gas: Gas::default(),
-            conservative: true,
-        })
+        [
+            even(high - low),
+            even(2.0 * cut * mach.downstream().temperature.sqrt()),
+        ]
+    }
+
+    /// A time step that is not given: the relaxation frequency times the step is at most a quarter, as the tables of the documentation were measured.
+    pub fn time_step(&self) -> f64 {
+        let after = self.mach.downstream();
+        let fastest = self
+            .gas
+            .relaxation_frequency(after.density, after.temperature);
+        (0.25 / fastest).min(0.05)
     }
 
     /// The nodes along x: the midpoints of cells that cover both equilibria.

@@ -24,6 +24,5 @@ pub struct DiscreteMaxwellian {
     /// b, along the axes of the flow; 0 along the others.
     pub slope: [f64; 2],
     /// c.
-    #[serde(rename = "steepness")]
     pub inverse_temperature: f64,
 }

@@ -10,7 +10,6 @@ use super::problem::SteadyProblem;
 #[non_exhaustive]
 pub struct Checkpoint {
     /// The problem.
-    #[serde(rename = "case")]
     pub problem: SteadyProblem,
     /// How it is iterated.
     pub config: SteadyConfig,
@@ -23,9 +22,7 @@ pub struct Checkpoint {
     /// By how much each of them had changed.
     pub mixed: Vec<f64>,
     /// Spread of the fluxes in each iteration.
-    #[serde(default)]
     pub spreads: Vec<f64>,
     /// On a rectangle, whether the last correction was cut off, then the unknowns about which its operator was factored, if not at rest.
-    #[serde(default)]
     pub correction: Vec<f64>,
 }

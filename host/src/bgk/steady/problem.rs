@@ -51,7 +51,6 @@ pub struct SteadyProblem {
     pub integral: Option<OperatorConfig>,
     /// Acceleration along y by a force on the gas of a line between diffusely reflecting walls, in units of v0^2/l0: exact at any strength with a model, and on the local Maxwellian, exact to first order,
     /// around the collision integral. A pressure gradient does the same as the force `-(dp/dy)/rho`.
-    #[serde(default)]
     pub force: f64,
 }
 

@@ -17,7 +17,6 @@ pub struct Exchange {
     /// Energy that the boundary receives, the work of the stress on a moving wall included.
     pub heat: f64,
     /// Work of the stress on a moving wall: its velocity times the shear. `heat - work` is what the gas conducts into the wall.
-    #[serde(default)]
     pub work: f64,
     /// Density of the gas at the face.
     pub density: f64,
@@ -67,14 +66,12 @@ pub struct Solution {
     /// roundoff. Cells and velocities have errors of their own.
     pub error_estimate: f64,
     /// Relative roundoff of the fluxes: it grows with the mean free paths from wall to wall, and with the smallness of a nonlinear drive.
-    #[serde(default)]
     pub flux_roundoff: f64,
     /// In a shock wave, the strength of the downstream stream less 1: what the domain cuts off.
     pub downstream_excess: Option<f64>,
     /// Seconds that the iterations took.
     pub seconds: f64,
     /// Where it was computed.
-    #[serde(rename = "machine")]
     pub device: String,
 }
 

@@ -18,14 +18,12 @@ pub struct SimulationConfig {
     /// Interpolation of the shift.
     pub scheme: Scheme,
     /// Time step dt. Any is stable; nu dt should be small, and at walls |v| dt below the width of a cell.
-    #[serde(rename = "step")]
     pub dt: f64,
     /// Whether the initial state counts as relaxed, so that the first step streams at once. It makes a difference for Maxwellians that are not
     /// conservative: the first relaxation would turn them into those of their own moments.
     pub relaxed: bool,
     /// Whether populations that are mirror images of each other are kept once: along velocities along which nothing flows, f is even. It saves half of the time
     /// and memory in two dimensions of space with all velocities, three quarters in one. Populations that are not even, and the scalar reference, keep all.
-    #[serde(rename = "fold", default = "yes", skip_serializing_if = "is_set")]
     pub symmetry_reduction: bool,
     /// Where to compute. The precision is arithmetic and storage of the populations: 4 bytes in `f32`, 8 in `f64`; densities, velocities and temperatures are
     /// computed in f64 either way.
@@ -33,16 +31,12 @@ pub struct SimulationConfig {
     pub compute: Compute,
 }
 
-fn yes() -> bool {
-    true
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_set(flag: &bool) -> bool {
-    *flag
-}
-
 impl SimulationConfig {
+    /// Change of the fields in a unit of time at which a run ends that is given no end.
+    pub const RESIDUAL: f64 = 1e-6;
+    /// Steps after which such a run ends at the latest.
+    pub const MOST_STEPS: u64 = 1_000_000;
+
     /// A second-order run in f64 on the best machine there is.
     pub fn new(problem: Problem, dt: f64) -> Self {
         Self {

@@ -53,7 +53,6 @@ pub struct Checkpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looked: Option<Looked>,
     /// Fluxes through the faces in the last step: the populations after it do not have them.
-    #[serde(default)]
     pub faces: [FaceFlux; 4],
 }
 

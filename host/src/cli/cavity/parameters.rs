@@ -6,22 +6,22 @@ use crate::bgk::boltzmann::{FlowConfig, Initial, Stepping};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Nodes, SteadyProblem};
 use crate::bgk::{Axis, Cavity, SimulationConfig, State};
-use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA};
+use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, MODEL_MOLECULES};
 use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::text::name_of;
 use crate::cli::values::{count, finite, named, positive};
 use crate::cli::verify::scaled;
-use crate::collision::{Mirrors, VelocityGrid};
+use crate::collision::{Mirrors, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
 Examples:
-  rarefy cavity --delta 1 --cells 40 --reduced                the reduced velocity space: a minute on a CPU
+  rarefy cavity --delta 1                                     the steady flow: seconds on a CPU
+  rarefy cavity --delta 1 --cells 40 --in-time --reduced      steps in time, in the reduced velocity space: a minute on a CPU
   rarefy cavity --delta 10 --cells 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
-  rarefy cavity --delta 1 --cells 160 --steady --linear       the steady flow directly, without steps in time
-  rarefy cavity --delta 10 --cells 64 --collision boltzmann --precision f32   hard spheres, by the collision integral itself: on a GPU
-  rarefy cavity --delta 10 --cells 64 --collision boltzmann --steady --precision f32    its steady flow in some 20 integrals of every cell
+  rarefy cavity --delta 1 --cells 160 --linear                the equation linearised about rest
+  rarefy cavity --delta 10 --cells 64 --collision boltzmann --precision f32   hard spheres, by some 20 integrals of every cell: on a GPU
   rarefy cavity --resume cavity10/checkpoint.rarefy       go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the flow in a square cavity whose lid moves
@@ -41,12 +41,12 @@ pub(in crate::cli) struct CavityArgs {
     #[serde(skip)]
     pub(super) kn: Option<f64>,
     /// Cells along a side
-    #[arg(long, value_name = "N", default_value_t = 80, value_parser = count)]
-    pub(super) n: u64,
+    #[arg(long, value_name = "N", default_value_t = Cavity::CELLS as u64, value_parser = count)]
+    pub(super) cells: u64,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) collisions: CollisionArgs,
-    /// Velocity nodes along x, y and z, as 20x20x20 [default: 20x20x20, or 20x20 with --reduced]; one number with --collision boltzmann, for a cubic grid [default: 20]
+    /// Velocity nodes along x, y and z, as 20x20x20 [default in time: 20x20x20, or 20x20 with --reduced]; of the steady flow --quadrature says what they are; one number with --collision boltzmann, for a cubic grid [default: 20]
     #[arg(long, value_name = "NXxNYxNZ")]
     pub(super) velocities: Option<Counts>,
     /// Half-width of the velocity box of --quadrature midpoint, which this implies [default: 4.5, or 4 with --collision boltzmann]
@@ -55,21 +55,19 @@ pub(in crate::cli) struct CavityArgs {
     /// Integrate v_z out and keep two functions of v_x and v_y: the same result at a tenth of the work
     #[arg(long)]
     pub(super) reduced: bool,
-    /// Solve for the steady flow directly, without steps in time; --steps counts iterations. The models store no distribution, and their velocity space is
+    /// Solve for the steady flow directly, without steps in time, as without flags of time; --steps counts iterations. The models store no distribution, and their velocity space is
     /// reduced
     #[arg(long, conflicts_with_all = OF_TIME)]
-    #[serde(default)]
     pub(super) steady: bool,
-    /// With --steady: solve the equation linearised about rest
-    #[arg(long, requires = "steady")]
-    #[serde(default)]
+    /// Solve for the steady flow of the equation linearised about rest
+    #[arg(long, conflicts_with_all = OF_TIME, conflicts_with = "in_time")]
     pub(super) linear: bool,
-    /// Velocity nodes: half-range Gauss rules along x and y, which wall fluxes want, or midpoints of a box; with --steady also directions and Gauss
-    /// speeds (--velocities ANGLESxSPEEDS, angles of a quadrant) [default: half-range, or midpoint with --vmax, or polar with --steady]
+    /// Velocity nodes: half-range Gauss rules along x and y, which wall fluxes want, or midpoints of a box; of the steady flow also directions and Gauss
+    /// speeds (--velocities ANGLESxSPEEDS, angles of a quadrant) [default: half-range, or midpoint with --vmax, or polar for the steady flow]
     #[arg(long, value_name = "RULE", value_parser = named::<Quadrature>(&["polar", "half-range", "midpoint"]))]
     pub(super) quadrature: Option<Quadrature>,
     /// Speed of the lid; the flow is linear in it to a thousandth up to 0.02
-    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = finite)]
+    #[arg(long, value_name = "U", default_value_t = Cavity::LID, value_parser = finite)]
     pub(super) lid: f64,
     /// Accommodation coefficient of the walls, 0 to 1: the share of diffuse reflections
     #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite)]
@@ -89,21 +87,16 @@ pub(super) enum Quadrature {
 }
 
 impl Quadrature {
-    /// Numbers of nodes that make the error of the rule small against that of the cells: in thin gas the corners of the cavity are seen
-    /// from afar, and many directions are needed.
+    /// Numbers of nodes of a steady flow that are not given.
     fn counts(self, delta: f64) -> Vec<usize> {
+        let [_, half_range, midpoint] = Cavity::NODES;
         match self {
-            Self::Polar if delta < 0.5 => vec![60, 14],
-            Self::Polar if delta < 5.0 => vec![48, 14],
-            Self::Polar => vec![24, 12],
-            Self::HalfRange => vec![24, 24],
-            Self::Midpoint => vec![40, 40],
+            Self::Polar => Cavity::directions(delta).to_vec(),
+            Self::HalfRange => vec![half_range; 2],
+            Self::Midpoint => vec![midpoint; 2],
         }
     }
 }
-/// Half-width of a velocity box that is not given.
-const VMAX: f64 = 4.5;
-
 impl CavityArgs {
     /// The arguments in full.
     pub(super) fn in_full(&self) -> Result<Self> {
@@ -122,10 +115,11 @@ impl CavityArgs {
         ];
         (self.collisions).refuse_foreign(&self.shared.gas, &of_models, Choice::Spectral)?;
         let boltzmann = self.collisions.is_boltzmann();
-        let (vmax, omega) = if boltzmann {
-            (4.0, HARD_SPHERES)
+        let [of_models, of_integral] = Cavity::REACH;
+        let (vmax, molecules) = if boltzmann {
+            (of_integral, Scattering::HardSphere)
         } else {
-            (VMAX, OMEGA)
+            (of_models, MODEL_MOLECULES)
         };
         let mut full = self.clone();
         full.quadrature = Some(self.chosen_quadrature()?);
@@ -137,7 +131,7 @@ impl CavityArgs {
         full.shared.gas = self
             .shared
             .gas
-            .resolved(self.shared.si.omega().unwrap_or(omega))?;
+            .resolved(self.shared.si.molecules().unwrap_or(molecules))?;
         if boltzmann {
             full.collisions
                 .complete_near_rest(&full.grid()?, &full.shared.gas);
@@ -145,7 +139,7 @@ impl CavityArgs {
         let residual = if self.steady || boltzmann {
             flow::residual(self.shared.common.precision, self.collisions.collision)
         } else {
-            flow::RESIDUAL
+            SimulationConfig::RESIDUAL
         };
         full.shared.time_options = self.shared.time_options.resolved(self.steady, residual)?;
         if full.shared.time_options.dt.is_none() {
@@ -173,7 +167,7 @@ impl CavityArgs {
         if quadrature == Quadrature::Polar && !self.steady {
             return Err(Error::invalid(
                 "--quadrature",
-                "polar without --steady",
+                "polar in time",
                 "half-range or midpoint in time",
             ));
         }
@@ -191,13 +185,13 @@ impl CavityArgs {
     fn complete_velocities(&self) -> Result<Counts> {
         let quadrature = self.quadrature();
         if self.collisions.is_boltzmann() {
-            let nodes = CollisionArgs::nodes(self.velocities.as_ref(), 20)?;
+            let nodes = CollisionArgs::nodes(self.velocities.as_ref(), Cavity::NODES[0])?;
             return Ok(Counts(vec![nodes; 3]));
         }
         let counts = match (&self.velocities, self.steady) {
             (Some(Counts(counts)), _) => counts.clone(),
             (None, true) => quadrature.counts(self.delta()),
-            (None, false) => vec![20; if self.reduced { 2 } else { 3 }],
+            (None, false) => vec![Cavity::NODES[0]; if self.reduced { 2 } else { 3 }],
         };
         let velocities = match (self.reduced, counts.len()) {
             (true, 1) => vec![counts[0]; 2],
@@ -206,10 +200,11 @@ impl CavityArgs {
                 return Err(Error::invalid(
                     "--velocities",
                     Counts(counts),
-                    format!(
-                        "one number or two: {} integrates out v_z",
-                        if self.steady { "--steady" } else { "--reduced" }
-                    ),
+                    if self.steady {
+                        "one number or two: a steady flow integrates out v_z; three are for --in-time"
+                    } else {
+                        "one number or two: --reduced integrates out v_z"
+                    },
                 ));
             }
             (false, 1) => vec![counts[0]; 3],
@@ -242,7 +237,7 @@ impl CavityArgs {
             "--lid",
             format!("{:e}", self.lid),
             format!(
-                "at least {LEAST_DRIVE:e}, or --steady --linear: less is lost in the roundoff of a nonlinear flow"
+                "at least {LEAST_DRIVE:e}, or --linear: less is lost in the roundoff of a nonlinear flow"
             ),
         ))
     }
@@ -250,7 +245,7 @@ impl CavityArgs {
     /// The same cavity, in full, on other cells and velocities. Steps in time become shorter where the cells demand it.
     pub(super) fn on_grid(&self, cells: usize, nodes: usize) -> Result<Self> {
         let mut fine = self.clone();
-        fine.n = cells as u64;
+        fine.cells = cells as u64;
         let counts = match self.polar() {
             Some(counts) => scaled(&counts, nodes, 1, 4),
             None => scaled(self.counts(), nodes, 2, 4),
@@ -261,7 +256,7 @@ impl CavityArgs {
         }
         let options = &mut fine.shared.time_options;
         if let Some(dt) = options.dt.as_mut() {
-            *dt *= (self.n as f64 / cells as f64).min(1.0);
+            *dt *= (self.cells as f64 / cells as f64).min(1.0);
         }
         if let (false, Some(dt)) = (self.collisions.is_boltzmann(), fine.shared.time_options.dt) {
             fine.shared.time_options.dt = Some(dt.min(fine.cavity()?.time_step()));
@@ -277,7 +272,7 @@ impl CavityArgs {
     }
 
     pub(super) fn cells(&self) -> usize {
-        self.n as usize
+        self.cells as usize
     }
 
     pub(super) fn counts(&self) -> &[usize] {
@@ -286,7 +281,7 @@ impl CavityArgs {
             .map_or(&[], |Counts(counts)| counts)
     }
 
-    /// The rule of a run in full; records of the first version have none, but a box.
+    /// The rule of a run in full.
     fn quadrature(&self) -> Quadrature {
         self.quadrature.unwrap_or(Quadrature::Midpoint)
     }
@@ -302,7 +297,7 @@ impl CavityArgs {
     /// The cavity.
     pub(super) fn cavity(&self) -> Result<Cavity> {
         self.check_drive()?;
-        let vmax = self.vmax.unwrap_or(VMAX);
+        let vmax = self.vmax.unwrap_or(Cavity::REACH[0]);
         let axis = |(d, &n): (usize, &usize)| match self.quadrature() {
             // Nothing streams along z.
             Quadrature::HalfRange if d == 2 => Axis::hermite(n),
@@ -323,7 +318,7 @@ impl CavityArgs {
 
     /// The velocities of the collision integral.
     fn grid(&self) -> Result<VelocityGrid> {
-        let half = self.vmax.unwrap_or(VMAX);
+        let half = self.vmax.unwrap_or(Cavity::REACH[0]);
         let nodes = self.counts().first().copied().unwrap_or(0);
         VelocityGrid::new(nodes, -half, half)
     }
@@ -384,5 +379,60 @@ impl CavityArgs {
         }
         case.linear = self.linear;
         Ok(case)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::bgk::boltzmann::Collisions;
+    use crate::cli::flow::Flow;
+    use crate::cli::{Cli, Command};
+
+    fn resolved(flags: &str) -> CavityArgs {
+        let line = format!("rarefy cavity {flags}");
+        let cli = Cli::try_parse_from(line.split_whitespace()).expect("arguments");
+        match cli.command {
+            Some(Command::Cavity(args)) => args.resolved().expect("a cavity"),
+            _ => unreachable!("the command is cavity"),
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        for delta in [0.1, 1.0, 10.0] {
+            let full = resolved(&format!("--delta {delta}"));
+            assert!(full.steady);
+            assert_eq!(full.polar(), Some(Cavity::directions(delta)));
+            let usual = Cavity::new(delta, Cavity::CELLS, &[8, 8]).expect("a cavity");
+            let found = full.cavity().expect("a cavity");
+            let axes = found.axes.clone();
+            assert_eq!(found, Cavity { axes, ..usual });
+        }
+        let full = resolved("--in-time");
+        let axis = Axis::half_range(Cavity::NODES[0] / 2, 1).expect("an axis");
+        assert_eq!(
+            full.cavity().expect("a cavity").axes[..2],
+            [axis.clone(), axis]
+        );
+        let full = resolved("--collision boltzmann");
+        let [_, reach] = Cavity::REACH;
+        let grid = VelocityGrid::new(Cavity::NODES[0], -reach, reach).expect("a grid");
+        assert_eq!(full.grid().expect("a grid"), grid);
+        assert_eq!(
+            full.shared.time_options.until_residual,
+            Some(flow::residual(
+                full.shared.common.precision,
+                Collisions::Boltzmann
+            ))
+        );
+    }
+
+    #[test]
+    fn a_linear_flow_is_steady() {
+        let full = resolved("--linear --steps 5");
+        assert!(full.steady && full.linear);
     }
 }

@@ -25,10 +25,7 @@ const SYNONYMS: [(&[&str], &[&str]); 14] = [
         ],
         &["iterations", "steps"],
     ),
-    (
-        &["cells", "resolution", "points"],
-        &["cells", "nx", "n", "grid"],
-    ),
+    (&["cells", "resolution", "points"], &["cells", "grid"]),
     (
         &["time", "end", "t-end", "tmax", "final-time"],
         &["until", "times"],
@@ -83,9 +80,7 @@ mod tests {
             "json",
             "kn",
             "mach",
-            "n",
-            "nx",
-            "omega",
+            "cells",
             "out",
             "pressure",
             "steps",

@@ -10,14 +10,16 @@ use super::cells::Cells;
 use crate::bgk::steady::Closure;
 use crate::bgk::{Gas, Model, Scheme, Species, Units};
 use crate::cli::options::Common;
+use crate::cli::ranks;
 use crate::cli::text::kept_as_text;
-use crate::cli::values::{at_least_one, count, exponent, finite, named, positive};
+use crate::cli::values::{at_least_one, count, exponent, named, positive};
 use crate::cli::verify::VerifyArgs;
 use crate::collision::Scattering;
+use crate::compute::Devices;
 use crate::error::{Error, Result};
 
-/// Exponent of the viscosity of a gas whose molecules are not given: argon's as the paper takes it.
-pub(in crate::cli) const OMEGA: f64 = 0.74;
+/// Molecules of a relaxation model that are not given: argon's exponent of the viscosity as the paper takes it.
+pub(in crate::cli) const MODEL_MOLECULES: Scattering = Scattering::Vhs { omega: 0.74 };
 
 /// Flags of shocks and cavities.
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
@@ -51,27 +53,13 @@ pub(in crate::cli) struct GasArgs {
     #[arg(long, value_name = "PR", value_parser = positive)]
     pub(in crate::cli) prandtl: Option<f64>,
     /// Molecules: hard-sphere, maxwell, vhs:OMEGA or vss:OMEGA,ALPHA; the viscosity grows as T^0.5, T^1 or T^OMEGA [default: vhs:0.74, or those of --gas]
-    #[arg(long, value_name = "MOLECULES", conflicts_with = "omega")]
-    #[serde(default, skip_serializing_if = "is_by_omega")]
+    #[arg(long, value_name = "MOLECULES")]
     molecules: Option<Scattering>,
-    /// Exponent of the viscosity, mu ~ T^OMEGA
-    #[arg(long, hide = true, value_parser = finite)]
-    pub(in crate::cli) omega: Option<f64>,
-}
-
-/// Whether the exponent of the viscosity says all of the molecules.
-fn is_by_omega(molecules: &Option<Scattering>) -> bool {
-    molecules.is_none_or(|molecules| molecules.alpha() == 1.0)
 }
 
 impl GasArgs {
-    /// The exponent of the viscosity, if the flags say one.
-    pub(in crate::cli) fn exponent(&self) -> Option<f64> {
-        self.omega.or(self.molecules.map(exponent))
-    }
-
-    /// The gas in full; `omega` is the exponent of the viscosity where the flags say none.
-    pub(in crate::cli) fn resolved(&self, omega: f64) -> Result<Self> {
+    /// The gas in full; `usual` are the molecules where the flags say none.
+    pub(in crate::cli) fn resolved(&self, usual: Scattering) -> Result<Self> {
         if let (Some(prandtl), Model::Bgk) = (self.prandtl, self.model) {
             return Err(Error::invalid(
                 "--prandtl",
@@ -80,8 +68,7 @@ impl GasArgs {
             ));
         }
         let full = Self {
-            omega: Some(self.exponent().unwrap_or(omega)),
-            molecules: self.molecules.filter(|m| m.alpha() != 1.0),
+            molecules: Some(named_shortest(self.molecules.unwrap_or(usual))),
             ..self.clone()
         };
         full.gas().validate()?;
@@ -90,7 +77,7 @@ impl GasArgs {
 
     /// Refuses molecules where the gas is at its reference temperature everywhere.
     pub(in crate::cli) fn refuse_molecules_of_linear(&self) -> Result<()> {
-        match self.exponent() {
+        match self.molecules {
             None => Ok(()),
             Some(_) => Err(Error::invalid(
                 "--molecules",
@@ -108,14 +95,9 @@ impl GasArgs {
         }
     }
 
-    /// The molecules by which gas collides whose viscosity has this exponent.
+    /// The molecules of a gas in full.
     pub(in crate::cli) fn scattering(&self) -> Scattering {
-        match (self.molecules, self.gas().omega) {
-            (Some(molecules), _) => molecules,
-            (None, 0.5) => Scattering::HardSphere,
-            (None, 1.0) => Scattering::Maxwell,
-            (None, omega) => Scattering::Vhs { omega },
-        }
+        self.molecules.unwrap_or(MODEL_MOLECULES)
     }
 
     /// The library's gas.
@@ -123,15 +105,25 @@ impl GasArgs {
         Gas {
             model: self.model,
             prandtl: self.prandtl.unwrap_or(2.0 / 3.0),
-            omega: self.exponent().unwrap_or(OMEGA),
+            omega: exponent(self.scattering()),
             frequency: 1.0,
         }
     }
 }
 
+/// Molecules of isotropic scattering under their shortest name.
+fn named_shortest(molecules: Scattering) -> Scattering {
+    match exponent(molecules) {
+        _ if molecules.alpha() != 1.0 => molecules,
+        0.5 => Scattering::HardSphere,
+        1.0 => Scattering::Maxwell,
+        omega => Scattering::Vhs { omega },
+    }
+}
+
 /// A case in SI units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
-#[serde(rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct SiArgs {
     /// Gas, for a case in SI units; it also sets the exponent of the viscosity
     #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]))]
@@ -195,9 +187,9 @@ impl SiArgs {
             .map(|(size, units)| size / units.length_m))
     }
 
-    /// The exponent of the viscosity of the gas, if it is given.
-    pub(in crate::cli) fn omega(&self) -> Option<f64> {
-        self.gas.map(Species::omega)
+    /// Variable hard spheres with the exponent of the viscosity of the gas, if it is given.
+    pub(in crate::cli) fn molecules(&self) -> Option<Scattering> {
+        self.gas.map(|gas| Scattering::Vhs { omega: gas.omega() })
     }
 }
 
@@ -248,7 +240,7 @@ impl Interpolation {
         }
     }
 
-    /// The closure of a steady run. Checkpoints of earlier versions call diamond differences vanleer.
+    /// The closure of a steady run.
     pub(in crate::cli) fn closure(self) -> Closure {
         match self {
             Self::Upwind => Closure::Upwind,
@@ -260,17 +252,16 @@ impl Interpolation {
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct TimeOptions {
+    /// Take steps in time from the start on, as do --steps, --dt, --scheme upwind or vanleer, --no-correction, --save-every, --save-f and several --devices [default: the steady flow]
+    #[arg(long, conflicts_with = "steady")]
+    pub(in crate::cli) in_time: bool,
     /// Interpolation of the shift: first-order upwind as in the paper, or second order with van Leer's slopes; a steady flow has upwind or diamond differences
-    /// [default: vanleer, or diamond with --steady]
+    /// [default: diamond, or vanleer in time]
     #[arg(long, value_parser = named::<Interpolation>(&["upwind", "vanleer", "diamond"]))]
     scheme: Option<Interpolation>,
     /// Sample Maxwellians as in the continuum, without exact moments on the velocity nodes
     #[arg(long)]
     pub(in crate::cli) no_correction: bool,
-    /// Populations lie in memory as --precision has them; records of earlier versions say so
-    #[arg(long, value_name = "BITS", hide = true, value_parser = ["full"])]
-    #[serde(skip)]
-    storage: Option<String>,
     /// Time step in units of 1/nu0 [default: what is accurate]
     #[arg(long, value_name = "D", value_parser = positive)]
     pub(in crate::cli) dt: Option<f64>,
@@ -297,21 +288,44 @@ pub(in crate::cli) struct TimeOptions {
     pub(in crate::cli) resume: Option<PathBuf>,
 }
 
+impl FlowArgs {
+    /// Whether the steady flow alone is solved for: where it is `asked` for, and where no flag is of steps in time.
+    pub(in crate::cli) fn is_steady(&self, asked: bool) -> bool {
+        let devices = self.common.devices;
+        let several = devices.is_some_and(|devices| devices != Devices::Number(1));
+        asked || !(self.time_options.asks_for_time() || several || ranks::are_several())
+    }
+}
+
 impl TimeOptions {
+    /// Whether a flag is of steps in time.
+    fn asks_for_time(&self) -> bool {
+        let scheme = self
+            .scheme
+            .filter(|scheme| *scheme != Interpolation::Diamond);
+        self.in_time
+            || self.no_correction
+            || self.dt.is_some()
+            || self.steps.is_some()
+            || self.save_every.is_some()
+            || self.save_f.is_some()
+            || scheme.is_some()
+    }
+
     /// In full: `residual` is where a run ends that the flags give no end, and an iteration to the steady state in any case.
     pub(in crate::cli) fn resolved(&self, steady: bool, residual: f64) -> Result<Self> {
         let scheme = match (self.scheme, steady) {
             (Some(Interpolation::VanLeer), true) => {
                 return Err(Error::invalid(
                     "--scheme",
-                    "vanleer with --steady",
+                    "vanleer of a steady flow",
                     "diamond, the default, or upwind; vanleer interpolates the shift of steps in time",
                 ));
             }
             (Some(Interpolation::Diamond), false) => {
                 return Err(Error::invalid(
                     "--scheme",
-                    "diamond without --steady",
+                    "diamond in time",
                     "vanleer, the default, or upwind in time",
                 ));
             }

@@ -115,6 +115,10 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     }
     /// Whether the steady state is solved for directly.
     fn is_steady(&self) -> bool;
+    /// Chooses that, or steps in time.
+    fn set_steady(&mut self, steady: bool);
+    /// The same with one of both chosen, by the flags.
+    fn with_mode(&self) -> Self;
     /// Checks the problem of a run in time.
     fn check_in_time(&self) -> Result<()>;
     /// The run from its start.

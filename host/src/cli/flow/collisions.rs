@@ -14,12 +14,9 @@ use crate::collision::{
 use crate::compute::Compute;
 use crate::error::{Error, Result};
 
-/// Exponent of the viscosity of molecules that collide and are not given: hard spheres.
-pub(in crate::cli) const HARD_SPHERES: f64 = 0.5;
-
 /// Collisions of the molecules of a flow.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, clap::Args)]
-#[serde(rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct CollisionArgs {
     /// Collisions of molecules: a relaxation model, or the collision integral
     #[arg(long, default_value = "model", value_parser = named::<Collisions>(&["model", "boltzmann"]))]
@@ -154,19 +151,6 @@ impl CollisionArgs {
         }
     }
 
-    /// Refuses molecules whose viscosity the collision integral does not have.
-    pub(in crate::cli) fn check_molecules(gas: &GasArgs) -> Result<()> {
-        let omega = gas.gas().omega;
-        if (0.5..=1.0).contains(&omega) {
-            return Ok(());
-        }
-        Err(Error::invalid(
-            "omega",
-            omega,
-            "a viscosity exponent of variable hard spheres, from 0.5 to 1",
-        ))
-    }
-
     /// The collision integral of arguments in full; all distributions of the flow have the symmetries `mirrors`.
     pub(in crate::cli) fn operator(
         &self,
@@ -175,7 +159,6 @@ impl CollisionArgs {
         mirrors: Mirrors,
         compute: Compute,
     ) -> Result<OperatorConfig> {
-        Self::check_molecules(gas)?;
         let scattering = gas.scattering();
         let method = self.method();
         let mirrors = match method {

@@ -31,6 +31,19 @@ pub(in crate::cli) fn check<F: Flow>(args: &F) -> Result<Value> {
     Ok(report::given(&flow))
 }
 
+/// The arguments in full. A run that goes on is steady or in time as its checkpoint, unless the flags say one of both.
+fn wanted<F: Flow>(args: &F) -> Result<F> {
+    let options = args.time_options();
+    let Some(path) = &options.resume else {
+        return args.resolved();
+    };
+    let mut args = args.clone();
+    if !(args.is_steady() || options.in_time) {
+        args.set_steady(kept::parameters_of::<F>(path)?.is_steady());
+    }
+    args.resolved()
+}
+
 /// Runs the command of a flow.
 pub(in crate::cli) fn run<F: Flow>(
     args: &F,
@@ -38,14 +51,8 @@ pub(in crate::cli) fn run<F: Flow>(
 ) -> std::result::Result<(), Failure> {
     let started = Instant::now();
     let options = args.time_options();
-    let resolved = args.resolved().and_then(|wanted| {
-        let is_steady = match &options.resume {
-            Some(path) => kept::parameters_of::<F>(path)?.is_steady(),
-            None => wanted.is_steady(),
-        };
-        Ok((wanted, is_steady))
-    });
-    let (wanted, is_steady) = ranks::agreed(resolved.map_err(Failure::from))?;
+    let wanted = ranks::agreed(wanted(args).map_err(Failure::from))?;
+    let is_steady = wanted.is_steady();
     ranks::check_same(&wanted)?;
     if is_steady {
         ranks::refuse_several("a steady flow")?;

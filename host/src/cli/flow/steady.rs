@@ -6,7 +6,6 @@ use std::time::Instant;
 use clap::ArgMatches;
 use serde_json::json;
 
-use super::RESIDUAL;
 use super::arguments::TimeOptions;
 use super::case::{Flow, Snapshot};
 use super::course::Course;
@@ -19,23 +18,16 @@ use crate::cli::interrupt;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
 use crate::cli::resume;
-use crate::cli::steady::{ADVICE, DEPTH, advance, report_convergence};
+use crate::cli::steady::{ADVICE, advance, report_convergence};
 use crate::compute::Precision;
 use crate::error::Result;
-
-/// Iterations after which a run ends whose residual does not reach the goal.
-const MOST_ITERATIONS: u64 = 5000;
 
 /// Accommodation below which nonlinear cavities with the default lid come near their roundoff.
 const LOOSE: f64 = 1e-2;
 
-/// Residual to which an iteration goes that is given no other. The integral in f32 leaves more than roundoff.
+/// Residual to which an iteration goes that is given no other.
 pub(in crate::cli) fn residual(precision: Precision, collisions: Collisions) -> f64 {
-    match (precision, collisions) {
-        (Precision::F64, Collisions::Model) => 1e-9,
-        (Precision::F64, Collisions::Boltzmann) => RESIDUAL,
-        (Precision::F32, _) => 1e-5,
-    }
+    SteadyConfig::usual_tolerance(precision, collisions == Collisions::Boltzmann)
 }
 
 /// The library's configuration of a flow; `--steps` counts its iterations.
@@ -44,8 +36,12 @@ pub(super) fn config<F: Flow>(flow: &F) -> SteadyConfig {
     SteadyConfig {
         closure: options.interpolation().closure(),
         rtol: options.until_residual,
-        iterations: usize::try_from(options.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
-        anderson_depth: DEPTH,
+        iterations: options
+            .steps
+            .map_or(SteadyConfig::MOST_ITERATIONS, |steps| {
+                usize::try_from(steps).unwrap_or(usize::MAX)
+            }),
+        anderson_depth: SteadyConfig::DEPTH,
         compute: common.compute(),
     }
 }

@@ -11,7 +11,8 @@ use super::course::{Course, History};
 use super::kept::{self, looked_as_array};
 use super::series::Series;
 use crate::bgk::{
-    Boundaries, Boundary, FaceFlux, Moments, Simulation, Space, State, VelocitySpace,
+    Boundaries, Boundary, FaceFlux, Moments, Simulation, SimulationConfig, Space, State,
+    VelocitySpace,
 };
 use crate::cli::checkpoint::{Array, Arrays, Take};
 use crate::cli::failure::Failure;
@@ -24,8 +25,6 @@ use crate::error::Result;
 
 /// Steps between two evaluations of the residual.
 const LOOK: u64 = 50;
-/// Steps after which a run ends whose residual does not reach the goal.
-const MOST_STEPS: u64 = 1_000_000;
 
 impl Run for Simulation {
     fn step(&self) -> u64 {
@@ -341,7 +340,10 @@ pub(in crate::cli) fn drive<F: Flow>(
     let mut time_loop = TimeLoop {
         parameters,
         end: end.clone(),
-        last_step: end.steps.unwrap_or(MOST_STEPS).max(first_step),
+        last_step: end
+            .steps
+            .unwrap_or(SimulationConfig::MOST_STEPS)
+            .max(first_step),
         series: Series::of(parameters, simulation, report)?,
         simulation,
         residual: history.last().map_or(f64::INFINITY, |row| row.2),

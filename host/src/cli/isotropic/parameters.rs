@@ -48,12 +48,8 @@ pub(in crate::cli) struct IsotropicArgs {
     #[arg(long, value_name = "T", value_parser = finite)]
     pub(super) theta: Option<f64>,
     /// Isotropic scattering instead: hard-sphere, maxwell, or vhs:OMEGA, whose collision rate is g^(2 - 2 OMEGA) for the relative speed g; for hard spheres twice that of --theta 1
-    #[arg(long, value_name = "MOLECULES", value_parser = molecules, conflicts_with_all = ["theta", "vhs"])]
-    #[serde(skip)]
+    #[arg(long, value_name = "MOLECULES", value_parser = molecules, conflicts_with = "theta")]
     pub(super) molecules: Option<Scattering>,
-    /// The same by the exponent of the collision rate, g^GAMMA
-    #[arg(long, hide = true, value_name = "GAMMA", value_parser = finite, conflicts_with = "theta")]
-    pub(super) vhs: Option<f64>,
     /// Initial state: bkw:K0 with 0.6 <= K0 < 1, delta:E, two-temperature:T1,T2[,SHARE], or a .npy file of M values of f
     #[arg(long, default_value = "bkw:0.6", value_parser = str::parse::<Init>)]
     pub(super) init: Init,
@@ -81,7 +77,7 @@ pub(in crate::cli) struct IsotropicArgs {
     pub(super) weights: Weights,
     /// Take the coefficients as they are, without the correction that conserves number and energy
     #[arg(long)]
-    pub(super) uncorrected: bool,
+    pub(super) no_correction: bool,
     /// Evaluate once and write gain.npy, frequency.npy and rate.npy
     #[arg(long)]
     pub(super) rates_only: bool,
@@ -107,9 +103,8 @@ pub(in crate::cli) struct IsotropicArgs {
 impl IsotropicArgs {
     /// The exponent of the collision rate of isotropic scattering.
     fn gamma(&self) -> Option<f64> {
-        self.vhs.or(self
-            .molecules
-            .map(|molecules| 2.0 - 2.0 * exponent(molecules)))
+        self.molecules
+            .map(|molecules| 2.0 - 2.0 * exponent(molecules))
     }
 
     /// The file of the initial state, which must not be written over.
@@ -135,14 +130,9 @@ impl IsotropicArgs {
                 ],
             )?;
         }
-        if self.gamma().is_some() {
-            let flag = if self.vhs.is_some() {
-                "vhs"
-            } else {
-                "molecules"
-            };
+        if self.molecules.is_some() {
             without_effect(
-                &format!("--{flag}, whose coefficients are kept in one way"),
+                "--molecules, whose coefficients are kept in one way",
                 &[("storage", self.storage != Storage::default())],
             )?;
         }
@@ -268,16 +258,13 @@ impl Init {
 impl IsotropicArgs {
     /// The run in full on a grid, whatever the initial state.
     fn on(&self, cells: Option<usize>, emax: Option<f64>) -> Self {
-        let vhs = self.gamma();
         Self {
             cells,
             emax,
-            theta: match vhs {
+            theta: match self.molecules {
                 Some(_) => None,
                 None => Some(self.theta.unwrap_or(0.0)),
             },
-            vhs,
-            molecules: None,
             ..self.clone()
         }
     }
@@ -305,7 +292,7 @@ impl IsotropicArgs {
     }
 
     fn law(&self) -> CollisionKernel {
-        match self.vhs {
+        match self.gamma() {
             Some(gamma) => CollisionKernel::Isotropic { gamma },
             None => CollisionKernel::Power {
                 theta: self.theta.unwrap_or(0.0),
@@ -319,7 +306,7 @@ impl IsotropicArgs {
         Ok(OperatorConfig {
             storage: self.storage,
             weights: self.weights,
-            corrected: !self.uncorrected,
+            corrected: !self.no_correction,
             compute: self.common.compute(),
             ..OperatorConfig::new(grid, self.law())
         })
@@ -376,7 +363,7 @@ impl IsotropicArgs {
             CollisionKernel::Power { .. } => format!(", {} coefficients", name_of(&self.storage)),
             _ => String::new(),
         };
-        let correction = if self.uncorrected {
+        let correction = if self.no_correction {
             ", uncorrected"
         } else {
             ""
@@ -418,5 +405,32 @@ fn pair_rate(law: CollisionKernel) -> Option<String> {
         }
         CollisionKernel::Isotropic { gamma } if gamma > 0.0 => Some(power(gamma)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        let cli = Cli::try_parse_from(["rarefy", "isotropic"]).expect("arguments");
+        let Some(Command::Isotropic(args)) = cli.command else {
+            unreachable!("the command is isotropic");
+        };
+        let (_, found, _) = args.resolved().expect("a relaxation");
+        let law = CollisionKernel::Power { theta: 0.0 };
+        let usual = OperatorConfig::new(found.grid, law);
+        assert_eq!(
+            found,
+            OperatorConfig {
+                compute: found.compute,
+                ..usual
+            }
+        );
+        assert_eq!(args.integrator, Integrator::default());
     }
 }

@@ -81,7 +81,6 @@ pub(super) struct Header {
     step: u64,
     rows: usize,
     snapshots: usize,
-    #[serde(default)]
     warnings: Vec<String>,
 }
 
@@ -196,7 +195,7 @@ impl Saved {
 pub(in crate::cli) fn example() -> Vec<u8> {
     let parameters: IsotropicArgs = serde_json::from_value(serde_json::json!({
         "cells": 8, "emax": 8.0, "theta": 0.0, "init": "bkw:0.6", "integrator": "euler", "steps": 2, "storage": "pairs",
-        "weights": "center", "uncorrected": false, "rates-only": false, "backend": "reference", "precision": "f64",
+        "weights": "center", "no-correction": false, "rates-only": false, "backend": "reference", "precision": "f64",
     }))
     .expect("parameters");
     let operator = parameters.operator().expect("an operator");

@@ -210,7 +210,7 @@ fn checked(
 fn config(args: &ValidateArgs) -> SteadyConfig {
     SteadyConfig {
         closure: Closure::Diamond,
-        anderson_depth: steady::DEPTH,
+        anderson_depth: SteadyConfig::DEPTH,
         compute: args.common.compute(),
         ..SteadyConfig::default()
     }

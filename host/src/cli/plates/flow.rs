@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::bgk::Gas;
-use crate::bgk::steady::Solution;
 use crate::bgk::steady::plates::{Drive, free_molecular};
+use crate::bgk::steady::{Solution, channel};
 use crate::cli::known::{JUMP, SLIP, TABLE};
 
 /// The drive of a flow between plates.
@@ -51,11 +51,11 @@ impl Flow {
         }
     }
 
-    /// The same with the strength that suits this delta where none was asked for: a flow along a channel is linear to 1e-4 while its stress is at most a tenth of p0, and in thin gas while few molecules fly far along it.
+    /// The same with the strength that suits this delta where none was asked for.
     pub(super) fn driven(self, delta: f64, drive: Option<&str>) -> Self {
         match (self.kind, drive) {
             (Kind::Poiseuille, None) => Self {
-                strength: self.strength.min(0.1 / delta).min(0.07 * delta.sqrt()),
+                strength: channel::gradient(delta),
                 ..self
             },
             _ => self,

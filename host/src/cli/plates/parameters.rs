@@ -9,16 +9,15 @@ use serde::Serialize;
 use super::flow::{Flow, Kind};
 use crate::bgk::Axis;
 use crate::bgk::boltzmann::{GapCollisions, PlatesConfig};
-use crate::bgk::steady::plates::{self, Resolution};
+use crate::bgk::steady::plates::Resolution;
 use crate::bgk::steady::{Closure, SteadyConfig, channel};
-use crate::cli::flow::{self, CollisionArgs, GasArgs, HARD_SPHERES, SiArgs, refused};
+use crate::cli::flow::{self, CollisionArgs, GasArgs, SiArgs, refused};
 use crate::cli::operator::Choice;
 use crate::cli::options::Common;
-use crate::cli::steady;
 use crate::cli::text::kept_as_text;
 use crate::cli::values::{count, finite, named, positive, whole};
 use crate::cli::verify::VerifyArgs;
-use crate::collision::{Mirrors, VelocityGrid};
+use crate::collision::{Mirrors, Scattering, VelocityGrid};
 use crate::compute::{Backend, Devices, Precision};
 use crate::error::{Error, Result};
 
@@ -38,7 +37,7 @@ pub(in crate::cli) struct PlatesArgs {
     pub(super) collisions: CollisionArgs,
     /// Cells between the plates; they crowd towards them [default: 200, or 60 with --collision boltzmann]
     #[arg(long, value_name = "N", value_parser = cells)]
-    pub(super) nx: Option<usize>,
+    pub(super) cells: Option<usize>,
     /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule [default: 20x8, more in a thin channel]; one number with --collision boltzmann, for
     /// a cubic grid [default: 0.4 v0 apart, and half a thermal speed of the colder plate]
     #[arg(long, value_name = "N[xM]")]
@@ -53,20 +52,15 @@ pub(in crate::cli) struct PlatesArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) gas: GasArgs,
-    /// Accommodation coefficient of both plates, 0 to 1
-    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite)]
-    pub(super) accommodation: f64,
-    /// Solve the equation linearised about rest
-    #[arg(long)]
-    pub(super) linear: bool,
-    /// How what leaves a cell follows from what is in it: diamond (second order) or upwind (first order)
-    #[arg(long, default_value = "diamond", value_parser = named::<Closure>(&["diamond", "upwind"]))]
-    pub(super) scheme: Closure,
+    /// Choices of the models' steady solver; flow along a channel has none of them.
+    #[arg(skip)]
+    #[serde(flatten)]
+    of_solver: Option<SolverArgs>,
     /// Stop when an iteration changes the fields by less than this share of their range [default: 1e-9 in f64, 1e-5 in f32; 1e-6 with --collision boltzmann]
     #[arg(long, value_name = "R", value_parser = positive)]
     pub(super) until_residual: Option<f64>,
     /// Stop after so many iterations
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = count)]
+    #[arg(long, value_name = "N", default_value_t = SteadyConfig::MOST_ITERATIONS as u64, value_parser = count)]
     pub(super) iterations: u64,
     /// Go on with an interrupted sweep: the run.json in its folder, without further options
     #[arg(long, value_name = "FILE")]
@@ -78,6 +72,31 @@ pub(in crate::cli) struct PlatesArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
+}
+
+/// Flags of the models' steady solver.
+#[derive(Clone, Debug, Serialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::cli) struct SolverArgs {
+    /// Accommodation coefficient of both plates, 0 to 1
+    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite)]
+    pub(super) accommodation: f64,
+    /// Solve the equation linearised about rest
+    #[arg(long)]
+    pub(super) linear: bool,
+    /// How what leaves a cell follows from what is in it: diamond (second order) or upwind (first order)
+    #[arg(long, default_value = "diamond", value_parser = named::<Closure>(&["diamond", "upwind"]))]
+    pub(super) scheme: Closure,
+}
+
+impl Default for SolverArgs {
+    fn default() -> Self {
+        Self {
+            accommodation: 1.0,
+            linear: false,
+            scheme: Closure::Diamond,
+        }
+    }
 }
 
 /// A number of cells between plates.
@@ -118,45 +137,25 @@ impl fmt::Display for Velocities {
     }
 }
 
-/// Velocities of the models that are not given.
-const VELOCITIES: Velocities = Velocities {
-    normal: 20,
-    tangential: Some(8),
-};
-/// Error of the flow along a channel that needs no warning.
-const MOST_CHANNEL_ERROR: f64 = 2e-3;
-/// Velocity box of the collision integral that is not given, in thermal speeds, and the distance of its nodes in v0.
-const REACH: f64 = 4.0;
-const SPACING: f64 = 0.4;
-/// The same in thermal speeds of the coldest gas, at most.
-const RESOLVED: f64 = 0.5;
-/// Change of an iteration around the collision integral that ends it, if none is given.
-const BOLTZMANN_TOLERANCE: f64 = 1e-6;
-
-/// Velocities of the models that resolve the gas between these temperatures, and at this delta: molecules that fly along a thin channel decide its flow rate.
-fn resolving(kind: Kind, delta: f64, temperatures: [f64; 2]) -> Velocities {
-    let hot = Resolution::between(temperatures).normal;
-    let resolves = |normal: &usize| {
-        Axis::half_range(*normal, 2)
-            .is_ok_and(|axis| axis.channel_flow_error(delta).abs() < 0.5 * MOST_CHANNEL_ERROR)
-    };
-    match kind {
-        Kind::Poiseuille => Velocities {
-            normal: [20, 32, 48]
-                .into_iter()
-                .find(resolves)
-                .unwrap_or(64)
-                .max(hot),
-            ..VELOCITIES
-        },
-        Kind::Couette | Kind::Fourier => Velocities {
-            normal: hot,
-            ..VELOCITIES
-        },
-    }
-}
-
 impl PlatesArgs {
+    /// The same with choices of the models' steady solver.
+    pub(in crate::cli) fn with(&self, of_solver: &SolverArgs) -> Self {
+        Self {
+            of_solver: Some(of_solver.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The choices of the models' steady solver.
+    pub(super) fn solver(&self) -> SolverArgs {
+        self.of_solver.clone().unwrap_or_default()
+    }
+
+    /// Whether the equation is linearised about rest.
+    pub(super) fn is_linear(&self) -> bool {
+        self.solver().linear
+    }
+
     /// Refuses flags without effect, and returns them with the values of what they leave out, and the rarefaction parameter. `drive` is the flag of what drives the flow, if it
     /// was given.
     pub(super) fn resolved(&self, flow: &Flow, drive: Option<&str>) -> Result<(Self, f64)> {
@@ -186,21 +185,31 @@ impl PlatesArgs {
                 "--delta, --kn, or a case in SI units with --gas and --size",
             )
         })?;
-        if self.linear {
+        if self.is_linear() {
             self.gas.refuse_molecules_of_linear()?;
         }
-        if let (true, Some(drive)) = (self.linear, drive) {
+        if let (true, Some(drive)) = (self.is_linear(), drive) {
             return Err(Error::invalid(
                 drive,
                 "given with --linear",
                 "none: it has no effect on results per unit of it",
             ));
         }
-        let omega = if boltzmann { HARD_SPHERES } else { flow::OMEGA };
+        let molecules = if boltzmann {
+            Scattering::HardSphere
+        } else {
+            flow::MODEL_MOLECULES
+        };
         let mut full = Self {
             delta: Some(delta),
-            gas: self.gas.resolved(self.si.omega().unwrap_or(omega))?,
-            nx: self.nx.or(Some(if boltzmann { 60 } else { 200 })),
+            gas: self
+                .gas
+                .resolved(self.si.molecules().unwrap_or(molecules))?,
+            cells: self.cells.or(Some(if boltzmann {
+                PlatesConfig::CELLS
+            } else {
+                Resolution::default().cells
+            })),
             ..self.clone()
         };
         full.gas.prandtl = Some(full.gas.gas().prandtl);
@@ -209,20 +218,18 @@ impl PlatesArgs {
             full.complete_box(flow)?;
         } else {
             let driven = flow.driven(delta, drive);
-            let given = match self.velocities {
-                Some(given) => given,
-                None => {
-                    let gas = full.gas.gas();
-                    let range = match flow.kind {
-                        Kind::Poiseuille => channel::temperatures(delta, driven.force(delta), gas)?,
-                        _ => plates::temperatures(driven.drive(), self.linear),
-                    };
-                    resolving(flow.kind, delta, range)
+            let usual = match (self.velocities, flow.kind) {
+                (None, Kind::Poiseuille) => {
+                    channel::resolution(delta, driven.force(delta), full.gas.gas())?
                 }
+                _ => Resolution::of(driven.drive(), self.is_linear()),
             };
+            let given = self.velocities;
             full.velocities = Some(Velocities {
-                tangential: given.tangential.or(VELOCITIES.tangential),
-                ..given
+                normal: given.map_or(usual.normal, |given| given.normal),
+                tangential: given
+                    .and_then(|given| given.tangential)
+                    .or(Some(usual.tangential)),
             });
         }
         Ok((full, delta))
@@ -230,23 +237,20 @@ impl PlatesArgs {
 
     /// Flags of the models' steady solver alone.
     fn of_steady_solver(&self) -> [(&'static str, bool); 3] {
+        let SolverArgs {
+            accommodation,
+            linear,
+            scheme,
+        } = self.solver();
         [
-            ("linear", self.linear),
-            ("scheme upwind", self.scheme != Closure::Diamond),
-            ("accommodation", self.accommodation != 1.0),
+            ("linear", linear),
+            ("scheme upwind", scheme != Closure::Diamond),
+            ("accommodation", accommodation != 1.0),
         ]
     }
 
-    /// Refuses flags that a model with a force has no use for: its sweeps are on the CPU, in f64.
+    /// Refuses machines that a model with a force does not run on: its sweeps are on the CPU, in f64.
     fn check_forced(&self) -> Result<()> {
-        let why = [
-            "is not there for Poiseuille flow; the default --gradient is linear to 1e-4",
-            "is not there for Poiseuille flow, whose cells have diamond differences",
-            "is not there for Poiseuille flow, whose plates reflect diffusely",
-        ];
-        for (flag, why) in self.of_steady_solver().into_iter().zip(why) {
-            refused(&[flag], why)?;
-        }
         let device = matches!(self.common.backend, Backend::Auto | Backend::Cpu);
         let elsewhere = [
             (
@@ -266,23 +270,10 @@ impl PlatesArgs {
 
     /// Box and nodes of the collision integral.
     fn complete_box(&mut self, flow: &Flow) -> Result<()> {
-        // Dissipation adds about u^2/10 between plates that slide.
-        let (hottest, fastest) = match flow.kind {
-            Kind::Couette => (1.0 + 0.1 * flow.strength.powi(2), 0.5 * flow.strength.abs()),
-            Kind::Fourier => (1.0 + 0.5 * flow.strength.abs(), 0.0),
-            Kind::Poiseuille => (1.0, 0.0),
-        };
-        let coldest = match flow.kind {
-            Kind::Fourier => 1.0 - 0.5 * flow.strength.abs(),
-            Kind::Couette | Kind::Poiseuille => 1.0,
-        };
-        let vmax = self.vmax.unwrap_or(REACH * hottest.sqrt() + fastest);
+        let drive = flow.drive();
+        let vmax = self.vmax.unwrap_or(PlatesConfig::reach(drive));
         let nodes = match self.velocities {
-            None => {
-                let pairs = |spacing: f64| 2 * (vmax / spacing - 1e-9).ceil() as usize;
-                let cold = pairs(RESOLVED * coldest.sqrt()).min(VelocityGrid::MAX_N);
-                pairs(SPACING).max(cold)
-            }
+            None => PlatesConfig::nodes(drive, vmax),
             Some(Velocities {
                 normal,
                 tangential: None,
@@ -300,7 +291,6 @@ impl PlatesArgs {
             normal: nodes,
             tangential: None,
         });
-        CollisionArgs::check_molecules(&self.gas)?;
         let grid = self.grid()?;
         self.collisions.complete_near_rest(&grid, &self.gas);
         Ok(())
@@ -308,7 +298,7 @@ impl PlatesArgs {
 
     /// The velocities of the collision integral.
     fn grid(&self) -> Result<VelocityGrid> {
-        let half = self.vmax.unwrap_or(REACH);
+        let half = self.vmax.unwrap_or_default();
         VelocityGrid::new(self.velocities().normal, -half, half)
     }
 
@@ -354,13 +344,13 @@ impl PlatesArgs {
         let axis = match &config.collisions {
             GapCollisions::Model(_, velocity) => velocity.x().clone(),
             GapCollisions::Integral(_) => {
-                let half = self.vmax.unwrap_or(REACH);
+                let half = self.vmax.unwrap_or_default();
                 Axis::uniform(self.velocities().normal, -half, half)?
             }
         };
         let mut warnings = Vec::from_iter(axis.wall_flux_warning());
         let error = axis.channel_flow_error(self.delta());
-        if flow.kind == Kind::Poiseuille && error.abs() > MOST_CHANNEL_ERROR {
+        if flow.kind == Kind::Poiseuille && error.abs() > channel::TOLERATED {
             warnings.push(format!(
                 "molecules that fly along the channel are not resolved: G is about {:.1}% too {}; use more --velocities, or a thicker gas",
                 100.0 * error.abs(),
@@ -375,17 +365,23 @@ impl PlatesArgs {
     }
 
     pub(super) fn cells(&self) -> usize {
-        self.nx.unwrap_or_default()
+        self.cells.unwrap_or_default()
     }
 
     pub(super) fn velocities(&self) -> Velocities {
-        self.velocities.unwrap_or(VELOCITIES)
+        let usual = Resolution::default();
+        self.velocities.unwrap_or(Velocities {
+            normal: usual.normal,
+            tangential: Some(usual.tangential),
+        })
     }
 
     /// The change of an iteration that ends it.
     pub(super) fn tolerance(&self) -> f64 {
         match self.until_residual {
-            None if self.collisions.is_boltzmann() => BOLTZMANN_TOLERANCE,
+            None if self.collisions.is_boltzmann() => {
+                SteadyConfig::usual_tolerance(Precision::F64, true)
+            }
             _ => self.config().tolerance(),
         }
     }
@@ -393,11 +389,91 @@ impl PlatesArgs {
     /// The library's configuration.
     pub(super) fn config(&self) -> SteadyConfig {
         SteadyConfig {
-            closure: self.scheme,
+            closure: self.solver().scheme,
             rtol: self.until_residual,
             iterations: usize::try_from(self.iterations).unwrap_or(usize::MAX),
-            anderson_depth: steady::DEPTH,
+            anderson_depth: SteadyConfig::DEPTH,
             compute: self.common.compute(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    fn args(line: &str) -> PlatesArgs {
+        #[derive(Parser)]
+        struct Plates {
+            #[command(flatten)]
+            plates: PlatesArgs,
+        }
+        Plates::try_parse_from(line.split_whitespace())
+            .expect("arguments")
+            .plates
+    }
+
+    /// A flow in full; of Poiseuille flow with the strength that it takes by itself.
+    fn resolved(kind: Kind, strength: f64, line: &str) -> (PlatesArgs, Flow) {
+        let flow = Flow { kind, strength };
+        let drive = (kind != Kind::Poiseuille).then_some("--drive");
+        let (full, delta) = args(line).resolved(&flow, drive).expect("plates");
+        (full, flow.driven(delta, drive))
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        for (kind, strength) in [(Kind::Couette, 3.0), (Kind::Fourier, 1.9)] {
+            let (full, flow) = resolved(kind, strength, "rarefy --delta 1");
+            let usual = Resolution::of(flow.drive(), false);
+            let Velocities { normal, tangential } = full.velocities();
+            assert_eq!(
+                (full.cells(), normal, tangential),
+                (usual.cells, usual.normal, Some(usual.tangential))
+            );
+            let compute = full.config().compute;
+            let config = SteadyConfig {
+                compute,
+                ..SteadyConfig::default()
+            };
+            let own = SteadyConfig {
+                rtol: None,
+                ..full.config()
+            };
+            assert_eq!(own, config);
+            assert_eq!(full.tolerance(), config.tolerance());
+            let (full, flow) = resolved(
+                kind,
+                0.5 * strength,
+                "rarefy --delta 1 --collision boltzmann",
+            );
+            let found = full.around_collisions(&flow).expect("plates");
+            let reach = PlatesConfig::reach(flow.drive());
+            let nodes = PlatesConfig::nodes(flow.drive(), reach);
+            let grid = VelocityGrid::new(nodes, -reach, reach).expect("a grid");
+            assert!(matches!(&found.collisions, GapCollisions::Integral(of) if of.grid == grid));
+            let usual = PlatesConfig::new(1.0, flow.drive(), found.collisions.clone());
+            assert_eq!(found, usual);
+        }
+        for delta in [0.01, 1.0, 100.0] {
+            let line = format!("rarefy --delta {delta}");
+            let (full, flow) = resolved(Kind::Poiseuille, 0.01, &line);
+            assert_eq!(flow.strength, channel::gradient(delta));
+            let usual = channel::resolution(delta, flow.force(delta), full.gas.gas());
+            let usual = usual.expect("a resolution");
+            assert_eq!(full.velocities().normal, usual.normal, "delta {delta}");
+        }
+    }
+
+    /// Only the flows of the models' steady solver have its flags.
+    #[test]
+    fn a_channel_has_no_flags_of_the_steady_solver() {
+        let parsed = |line: &str| Cli::try_parse_from(line.split_whitespace());
+        assert!(parsed("rarefy poiseuille --delta 1").is_ok());
+        assert!(parsed("rarefy poiseuille --delta 1 --linear").is_err());
+        assert!(parsed("rarefy couette --delta 1 --linear").is_ok());
     }
 }

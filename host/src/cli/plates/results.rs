@@ -76,7 +76,7 @@ impl Outcome<'_> {
     /// The stress in Pa, the heat flux in W/m^2 or the mean velocity in m/s of a case in SI units: its key, its name, and the value.
     fn flux_si(&self) -> Option<(&'static str, &'static str, f64)> {
         // The result of the linearised equation is that of no drive in particular.
-        let units = self.units.as_ref().filter(|_| !self.args.linear)?;
+        let units = self.units.as_ref().filter(|_| !self.args.is_linear())?;
         // The table's units have p0, and those of the moments rho0 v0^2 = 2 p0.
         let flux = 0.5 * self.found.flux * self.flow.strength;
         Some(match self.flow.kind {
@@ -141,11 +141,11 @@ impl Outcome<'_> {
                 Some(("heat_flux_w_m2", |u| u.heat_flux_w_m2)),
             ),
         ];
-        if !self.args.linear {
+        if !self.args.is_linear() {
             quantities.push(("work", |p| work_of(p.1), None));
             quantities.push(("energy_flux", |p| p.1.heat_flux[0] + work_of(p.1), None));
         }
-        let units = self.units.as_ref().filter(|_| !self.args.linear);
+        let units = self.units.as_ref().filter(|_| !self.args.is_linear());
         let rows = self.x.iter().copied().zip(&self.solution.cells);
         out.put("profile.csv", &output::profile(&quantities, rows, units)?)?;
         let rows = self.solution.residuals.iter().enumerate();
@@ -158,7 +158,7 @@ impl Outcome<'_> {
 
     fn profile_plot(&self) -> Figure {
         let p = &self.args;
-        let linear = p.linear;
+        let linear = p.is_linear();
         let curve = |label: &str, k: usize, value: &dyn Fn(&Moments) -> f64| {
             Curve::new(
                 label,
@@ -221,7 +221,7 @@ impl Outcome<'_> {
             ("no jump", -0.5)
         };
         let end = share * self.flow.strength;
-        let middle = if self.args.linear || couette {
+        let middle = if self.args.is_linear() || couette {
             0.0
         } else {
             1.0
@@ -259,7 +259,7 @@ impl Outcome<'_> {
         let p = &self.args;
         let solution = &self.solution;
         let [flow, flux, wall, _] = self.flow.titles();
-        let kind = if p.linear { "linearised " } else { "" };
+        let kind = if p.is_linear() { "linearised " } else { "" };
         let [flux_key, wall_key] = self.flow.names();
         let of = |limit: &str| self.reference.get(limit);
         let table = of("table").map(|table| {
@@ -290,7 +290,7 @@ impl Outcome<'_> {
                 } else {
                     format!("{} velocities (half-range Gauss x Gauss)", p.velocities())
                 },
-                name_of(&p.scheme)
+                name_of(&p.solver().scheme)
             ),
         )
         .row(

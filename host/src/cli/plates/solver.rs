@@ -27,8 +27,8 @@ pub(super) fn case(full: &PlatesArgs, flow: &Flow) -> Result<SteadyProblem> {
         full.delta(),
         flow.drive(),
         full.gas.gas(),
-        full.accommodation,
+        full.solver().accommodation,
         resolution,
-        full.linear,
+        full.is_linear(),
     )
 }

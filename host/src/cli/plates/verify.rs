@@ -77,7 +77,7 @@ fn on(full: &PlatesArgs, grid: &[usize]) -> PlatesArgs {
     let counts: Vec<usize> = counts.into_iter().flatten().collect();
     let counts = scaled(&counts, grid[1], 1, *NORMAL.start());
     let mut fine = full.clone();
-    fine.nx = Some(grid[0]);
+    fine.cells = Some(grid[0]);
     fine.velocities = Some(Velocities {
         normal: counts[0],
         tangential: counts.get(1).map(|count| *count.min(NORMAL.end())),

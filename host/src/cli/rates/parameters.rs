@@ -40,7 +40,7 @@ pub(in crate::cli) struct RatesArgs {
     pub(super) correction: Option<CorrectionMethod>,
     /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method
     #[arg(long, default_value = "hard-sphere")]
-    pub(super) model: Scattering,
+    pub(super) molecules: Scattering,
     /// How the integral is computed: by sums over the nodes, which agree to roundoff, by the spectral method, or by sums and spectrally side by side
     #[arg(long, default_value = "fast", value_parser = named::<Methods>(&["direct", "fast", "spectral", "all"]))]
     pub(super) method: Methods,
@@ -78,7 +78,7 @@ impl Methods {
 #[derive(Clone, Debug, Serialize, clap::Args)]
 pub(in crate::cli) struct Grids {
     /// Cells along an axis, 3 to 64 [default: 20, unless there is --convergence]
-    #[arg(long, alias = "cells", value_name = "N1", value_parser = cells)]
+    #[arg(long, value_name = "N1", value_parser = cells)]
     grid: Option<usize>,
     /// Several numbers of cells, as 12,16,20,24, for tables and plots of convergence
     #[arg(long, value_name = "LIST")]

@@ -34,7 +34,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct RelaxArgs {
     /// Cells along an axis, 3 to 64 [default: 20, or as the file of --init]
-    #[arg(long, alias = "cells", value_name = "N1", value_parser = cells)]
+    #[arg(long, value_name = "N1", value_parser = cells)]
     pub(super) grid: Option<usize>,
     #[command(flatten)]
     #[serde(flatten)]
@@ -44,7 +44,6 @@ pub(in crate::cli) struct RelaxArgs {
     pub(super) init: Init,
     /// After each step take away what is below zero, so that mass, momentum and energy stay
     #[arg(long)]
-    #[serde(default)]
     pub(super) limiter: bool,
     /// Time integrator
     #[arg(long, default_value = "ssprk2", value_parser = named::<Integrator>(&["euler", "ssprk2", "ssprk3"]))]
@@ -198,5 +197,39 @@ impl RelaxArgs {
         self.verify = args.verify.clone();
         self.common.threads = args.common.threads;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::collision::OperatorConfig;
+
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        for (flags, wide) in [("", true), ("--grid 12 --vmax 9", false)] {
+            let line = format!("rarefy relax {flags}");
+            let cli = Cli::try_parse_from(line.split_whitespace()).expect("arguments");
+            let Some(Command::Relax(args)) = cli.command else {
+                unreachable!("the command is relax");
+            };
+            let (full, f, _) = args.resolved().expect("a relaxation");
+            let mut found = full.config().expect("a relaxation");
+            let spectral = found.operator.spectral;
+            let usual = OperatorConfig {
+                compute: found.operator.compute,
+                ..OperatorConfig::new(found.operator.grid)
+            };
+            let usual = usual.by_state(&f).suited(&f);
+            assert_eq!(spectral.degree, usual.spectral.degree);
+            // The record names rank and period too.
+            found.operator.spectral = usual.spectral;
+            let until = Until::Equilibrium(EQUILIBRIUM);
+            assert_eq!(found, RelaxationConfig::new(usual, until), "{flags}");
+            assert_eq!(spectral.degree.is_some(), wide, "{flags}");
+        }
     }
 }

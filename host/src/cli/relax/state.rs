@@ -41,11 +41,6 @@ pub(super) const COLUMNS: [&str; 21] = [
     "below_zero",
 ];
 
-/// Columns of checkpoints that do not say how many they have.
-fn without_mass_below_zero() -> usize {
-    20
-}
-
 /// A row of the history in the order of [`COLUMNS`], without its step.
 pub(super) fn row_of(record: &Record) -> Vec<f64> {
     let m = &record.moments;
@@ -72,7 +67,7 @@ fn record_of(row: &[f64]) -> Record {
             fourth: row[16],
             entropy: row[17],
             minimum: row[18],
-            below_zero: row.get(20).copied().unwrap_or(0.0),
+            below_zero: row[20],
         },
         activity: row[19],
     }
@@ -125,22 +120,27 @@ pub(super) struct State {
     stride: u64,
     /// Largest residual of each invariant after the correction.
     pub(super) residuals: [f64; 5],
-    /// Method of the collision integral, and its reason; none in checkpoints of earlier versions.
-    pub(super) method: Option<Taken>,
+    /// Method of the collision integral, and its reason.
+    pub(super) method: Taken,
     /// Warnings of the start.
     pub(super) warnings: Vec<String>,
 }
 
 impl State {
     /// Before the first step.
-    pub(super) fn new(grid: VelocityGrid, initial: Vec<f64>, correction: &Correction) -> Self {
+    pub(super) fn new(
+        grid: VelocityGrid,
+        initial: Vec<f64>,
+        method: Taken,
+        correction: &Correction,
+    ) -> Self {
         let mut state = Self {
             grid,
             samples: vec![Sample::new(&grid, 0, 0.0, &initial)],
             initial,
             stride: 1,
             residuals: [0.0; 5],
-            method: None,
+            method,
             warnings: Vec::new(),
         };
         state.note(correction);
@@ -209,13 +209,9 @@ pub(super) struct Header {
     step: u64,
     time: f64,
     rows: usize,
-    #[serde(default = "without_mass_below_zero")]
-    columns: usize,
     samples: usize,
     stride: u64,
-    #[serde(default)]
-    method: Option<Taken>,
-    #[serde(default)]
+    method: Taken,
     warnings: Vec<String>,
 }
 
@@ -239,7 +235,6 @@ pub(super) fn checkpoint(
         step,
         time,
         rows: history.len(),
-        columns: COLUMNS.len(),
         samples: state.samples.len(),
         stride: state.stride,
         method: state.method.clone(),
@@ -293,13 +288,7 @@ impl Saved {
         let initial = content.take("f_initial", grid.cells())?;
         let residuals = content.take("residuals", 5)?;
         let (rows, samples) = (content.state.rows, content.state.samples);
-        let columns = content.state.columns;
-        if ![without_mass_below_zero(), COLUMNS.len()].contains(&columns) {
-            return Err(Error::file(
-                path,
-                format!("the checkpoint's history has {columns} columns, which no version wrote"),
-            ));
-        }
+        let columns = COLUMNS.len();
         let history = content.take("history", rows.saturating_mul(columns))?;
         let sections = content.take("cross_sections", samples.saturating_mul(2 + 2 * n))?;
         let header = content.state;

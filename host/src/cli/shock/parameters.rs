@@ -4,22 +4,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::boltzmann::{Collisions, ShockWave, Stepping};
 use crate::bgk::{Mach, Shock, ShockProfile, SimulationConfig, Space};
-use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA};
+use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, MODEL_MOLECULES};
 use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::values::{count, finite, positive};
 use crate::cli::verify::scaled;
-use crate::collision::{CorrectionMethod, Order, Spectral};
+use crate::collision::{CorrectionMethod, Order, Scattering, Spectral};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
 Examples:
-  rarefy shock --mach 3 --reduced                        the reduced velocity space: seconds on a CPU
-  rarefy shock --mach 1.5 --model shakhov --reduced      with the Prandtl number of a monatomic gas
+  rarefy shock --mach 3                                  the steady wave: a second on a CPU
+  rarefy shock --mach 1.5 --model shakhov                with the Prandtl number of a monatomic gas
+  rarefy shock --mach 3 --in-time --reduced              steps in time, in the reduced velocity space
   rarefy shock --mach 3 --cells 1024 --velocities 32x28x28 --scheme upwind --out shock3
-  rarefy shock --mach 3 --steady --upstream 80 --length 110  the steady wave directly, without steps in time
-  rarefy shock --mach 1.5 --collision boltzmann --out hs15  hard spheres, by the collision integral itself
-  rarefy shock --mach 2 --collision boltzmann --steady   its steady wave in some 15 integrals of every cell
+  rarefy shock --mach 2 --collision boltzmann --out hs2  hard spheres, by some 15 integrals of every cell
+  rarefy shock --mach 1.5 --collision boltzmann --in-time  the same in time
   rarefy shock --resume shock3/checkpoint.rarefy         go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the structure of a plane shock wave by the BGK or the Shakhov model, or by the Boltzmann equation
@@ -38,7 +38,7 @@ pub(in crate::cli) struct ShockArgs {
     pub(super) mach: Mach,
     /// Cells in space [default: ten for each l0, five with --collision boltzmann]
     #[arg(long, value_name = "N", value_parser = count)]
-    pub(super) nx: Option<u64>,
+    pub(super) cells: Option<u64>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) collisions: CollisionArgs,
@@ -55,14 +55,13 @@ pub(in crate::cli) struct ShockArgs {
     /// Half-width of the velocity box about both mean velocities, in square roots of their temperatures [default: 4.5, or 3.2 with
     /// --collision boltzmann]
     #[arg(long, value_name = "C", value_parser = positive)]
-    pub(super) cut: Option<f64>,
+    pub(super) vmax: Option<f64>,
     /// Integrate v_y and v_z out and keep two functions of v_x: the same result at a small part of the work
     #[arg(long)]
     pub(super) reduced: bool,
-    /// Solve for the steady wave directly, without steps in time; --steps counts iterations. The models store no distribution, and their velocity space is
+    /// Solve for the steady wave directly, without steps in time, as without flags of time; --steps counts iterations. The models store no distribution, and their velocity space is
     /// reduced unless three numbers of --velocities say otherwise
     #[arg(long, conflicts_with_all = OF_TIME)]
-    #[serde(default)]
     pub(super) steady: bool,
     #[command(flatten)]
     #[serde(flatten)]
@@ -85,37 +84,29 @@ struct Usual {
     /// Cells for each l0.
     cells: f64,
     cut: f64,
-    /// Exponent of the viscosity.
-    omega: f64,
+    molecules: Scattering,
     /// Residual at the end of a run in time.
     residual: f64,
 }
-
-/// Distance of velocity nodes in units of the upstream sqrt(T), unless they are given.
-const SPACING: f64 = 0.55;
 
 impl ShockArgs {
     fn usual(&self) -> Usual {
         match self.collisions.collision {
             Collisions::Model => Usual {
-                sides: {
-                    let [upstream, downstream] = self.mach.tails();
-                    [upstream.max(40.0), downstream.max(20.0)]
-                },
+                sides: Shock::from(self.mach).sides,
                 share: 40.0 / 60.0,
-                cells: 10.0,
-                cut: 4.5,
-                omega: OMEGA,
-                residual: flow::RESIDUAL,
+                cells: Shock::CELLS,
+                cut: Shock::CUT,
+                molecules: MODEL_MOLECULES,
+                residual: SimulationConfig::RESIDUAL,
             },
-            // The cost of the collision integral is in the cells.
             Collisions::Boltzmann => Usual {
-                sides: [14.0, 10.0].map(|side| self.mach.weak_sides().max(side)),
+                sides: ShockWave::sides_of(self.mach),
                 share: 14.0 / 24.0,
-                cells: 5.0,
+                cells: ShockWave::CELLS,
                 cut: ShockWave::CUT,
-                omega: HARD_SPHERES,
-                residual: 2e-5,
+                molecules: Scattering::HardSphere,
+                residual: ShockWave::RESIDUAL,
             },
         }
     }
@@ -133,7 +124,7 @@ impl ShockArgs {
         full.shared.gas = self
             .shared
             .gas
-            .resolved(self.shared.si.omega().unwrap_or(usual.omega))?;
+            .resolved(self.shared.si.molecules().unwrap_or(usual.molecules))?;
         let [before, after] = usual.sides;
         let given = self.length.or(self.shared.si.length()?);
         let length = given.unwrap_or(before + after);
@@ -149,7 +140,7 @@ impl ShockArgs {
         (full.length, full.upstream) = (Some(length), Some(upstream));
         let fewest = ShockProfile::FEWEST_CELLS as u64;
         let usual_cells = ((usual.cells * length).ceil() as u64).max(fewest);
-        let cells = self.nx.unwrap_or(usual_cells);
+        let cells = self.cells.unwrap_or(usual_cells);
         if cells < fewest {
             return Err(Error::invalid(
                 "cells",
@@ -157,8 +148,8 @@ impl ShockArgs {
                 format!("{fewest} cells or more, which the thickness needs"),
             ));
         }
-        full.nx = Some(cells);
-        full.cut = Some(self.cut.unwrap_or(usual.cut));
+        full.cells = Some(cells);
+        full.vmax = Some(self.vmax.unwrap_or(usual.cut));
         if self.collisions.is_boltzmann() {
             full.complete_integral()?;
         } else {
@@ -175,15 +166,10 @@ impl ShockArgs {
 
     /// Velocities and time step of the models.
     fn complete_model(&mut self) -> Result<()> {
-        let after = self.mach.downstream();
-        let nodes = |width: f64| 2 * (0.5 * width / SPACING).ceil() as usize;
-        let across = nodes(2.0 * self.cut() * after.temperature.sqrt());
+        let [along, across] = Shock::nodes(self.mach, self.cut());
         let counts = match &self.velocities {
             Some(Counts(counts)) => counts.clone(),
-            None => {
-                let along = Shock::new(self.mach.into())?.range(self.cut());
-                vec![nodes(along[1] - along[0])]
-            }
+            None => vec![along],
         };
         let also_three = self.steady && !self.reduced;
         self.reduced |= self.steady && counts.len() < 3;
@@ -210,20 +196,13 @@ impl ShockArgs {
             }
         };
         self.velocities = Some(Counts(velocities));
-        // A relaxation frequency times the step of a fifth is what the accuracy of the tables in the documentation was measured with.
-        let gas = self.shared.gas.gas();
-        let fastest = gas.relaxation_frequency(after.density, after.temperature);
-        self.shared.time_options.dt = self
-            .shared
-            .time_options
-            .dt
-            .or(Some((0.25 / fastest).min(0.05)));
+        let usual = self.shock().time_step();
+        self.shared.time_options.dt.get_or_insert(usual);
         Ok(())
     }
 
     /// Molecules and velocities of the collision integral, which finds the time step.
     fn complete_integral(&mut self) -> Result<()> {
-        CollisionArgs::check_molecules(&self.shared.gas)?;
         let usual = ShockWave::nodes(self.mach, self.cut());
         let nodes = CollisionArgs::nodes(self.velocities.as_ref(), usual)?;
         self.velocities = Some(Counts(vec![nodes; 3]));
@@ -236,7 +215,7 @@ impl ShockArgs {
     /// The same wave, in full, on other cells and velocities.
     pub(super) fn on_grid(&self, cells: usize, nodes: usize) -> Self {
         let mut fine = self.clone();
-        fine.nx = Some(cells as u64);
+        fine.cells = Some(cells as u64);
         fine.velocities = Some(Counts(scaled(self.counts(), nodes, 2, 4)));
         if let Some(dt) = fine.shared.time_options.dt.as_mut() {
             *dt *= (self.cells() as f64 / cells as f64).min(1.0);
@@ -248,11 +227,11 @@ impl ShockArgs {
     }
 
     pub(super) fn cut(&self) -> f64 {
-        self.cut.unwrap_or(self.usual().cut)
+        self.vmax.unwrap_or(self.usual().cut)
     }
 
     pub(super) fn cells(&self) -> usize {
-        self.nx.map_or(0, |nx| nx as usize)
+        self.cells.map_or(0, |cells| cells as usize)
     }
 
     /// Lengths of the domain upstream and downstream of the initial jump.
@@ -320,5 +299,76 @@ impl ShockArgs {
                 self.shared.time_options.dt.unwrap_or(0.0),
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::flow::Flow;
+    use crate::cli::{Cli, Command};
+
+    fn resolved(flags: &str) -> ShockArgs {
+        let line = format!("rarefy shock {flags}");
+        let cli = Cli::try_parse_from(line.split_whitespace()).expect("arguments");
+        match cli.command {
+            Some(Command::Shock(args)) => args.resolved().expect("a shock"),
+            _ => unreachable!("the command is shock"),
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        for mach in [1.2, 1.5, 3.0, 8.0] {
+            let full = resolved(&format!("--mach {mach}"));
+            let shock = Shock::new(mach).expect("a shock");
+            assert_eq!(full.shock(), shock, "Mach {mach}");
+            assert_eq!(full.shared.time_options.dt, Some(shock.time_step()));
+            assert_eq!(full.shared.time_options.until_residual, Some(1e-9));
+        }
+        for mach in [1.1, 1.5, 3.0] {
+            let full = resolved(&format!("--mach {mach} --collision boltzmann"));
+            let wave = ShockWave::new(mach).expect("a wave");
+            assert_eq!(full.wave(), wave, "Mach {mach}");
+            // Too few velocities for the transforms.
+            let coarse = resolved(&format!(
+                "--mach {mach} --collision boltzmann --velocities 8"
+            ));
+            let velocities = 8;
+            let suited = ShockWave { velocities, ..wave }.suited();
+            assert_eq!(coarse.wave(), suited.expect("a wave"), "Mach {mach}");
+        }
+        let residual = |flags: &str| resolved(flags).shared.time_options.until_residual;
+        assert_eq!(residual("--in-time"), Some(SimulationConfig::RESIDUAL));
+        assert_eq!(
+            residual("--in-time --collision boltzmann"),
+            Some(ShockWave::RESIDUAL)
+        );
+    }
+
+    /// A flow is steady unless a flag is of steps in time.
+    #[test]
+    fn flags_of_time_choose_steps_in_time() {
+        for (flags, steady) in [
+            ("", true),
+            ("--until-residual 1e-4 --checkpoint-every 3", true),
+            ("--scheme diamond --devices 1", true),
+            ("--steady --steps 3", true),
+            ("--in-time", false),
+            ("--steps 3", false),
+            ("--dt 0.1", false),
+            ("--save-every 2", false),
+            ("--save-f 1", false),
+            ("--no-correction", false),
+            ("--scheme upwind", false),
+            ("--devices 2", false),
+        ] {
+            let full = resolved(flags);
+            assert_eq!(full.steady, steady, "{flags}");
+            let again = full.resolved().expect("a shock");
+            assert_eq!(again.steady, steady, "{flags}, again");
+        }
     }
 }

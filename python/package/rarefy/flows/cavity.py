@@ -128,28 +128,27 @@ def cavity(
     solver: Iteration | March
     if boltzmann:
         refuse("model", model=model, prandtl=prandtl, omega=omega, quadrature=quadrature, linear=linear or None)
-        n = cubic(velocities) or 20
-        reach = 4.0 if vmax is None else vmax
+        n = cubic(velocities) or _rarefy.CAVITY_NODES[0]
+        reach = _rarefy.CAVITY_REACH[1] if vmax is None else vmax
         problem = _rarefy.Problem.cavity(delta, cells, [("uniform", n, -reach, reach)] * 2, walls, True)
         operator = molecules(scattering, method, order, correction, sphere) | where
         if steady:
-            # The integral leaves more than roundoff.
-            options = given(closure=scheme, tolerance=rtol or (1e-6 if precision == "f64" else 1e-5), iterations=iterations) | where
+            options = given(closure=scheme, rtol=rtol, iterations=iterations) | where
             solver = Iteration(_rarefy.Steady.by_integral(problem, (n, reach), operator, options), "cavity")
         else:
             run = _rarefy.Simulation.boltzmann(problem, (n, reach), dt, scheme, None, operator)
-            solver = March(run, time, rtol or (1e-6 if precision == "f64" else 1e-4), iterations, "cavity")
+            solver = March(run, time, rtol, iterations, "cavity")
     else:
         refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction, sphere=sphere)
         counts = [velocities] if isinstance(velocities, int) else velocities
-        polar, axes = _nodes(quadrature or ("polar" if steady else "half-range"), counts, 4.5 if vmax is None else vmax, delta, steady)
+        polar, axes = _nodes(quadrature or ("polar" if steady else "half-range"), counts, _rarefy.CAVITY_REACH[0] if vmax is None else vmax, delta, steady)
         problem = _rarefy.Problem.cavity(delta, cells, axes, walls)
         if steady:
-            options = given(closure=scheme, tolerance=rtol, iterations=iterations) | where
+            options = given(closure=scheme, rtol=rtol, iterations=iterations) | where
             solver = Iteration(_rarefy.Steady.of_problem(problem, polar, linear, options), "cavity")
         else:
             run = _rarefy.Simulation(problem, dt or problem.time_step, given(scheme=scheme) | where)
-            solver = March(run, time, rtol or 1e-6, iterations, "cavity")
+            solver = March(run, time, rtol, iterations, "cavity")
 
     def work(progress: bool) -> CavityResult:
         course = solver(progress)
@@ -175,13 +174,13 @@ def _nodes(rule: str, counts: Sequence[int] | None, vmax: float, delta: float, s
             raise ValueError("quadrature='polar' is for steady flows; in time half-range and midpoint are there")
         if counts is not None and len(counts) != 2:
             raise ValueError("quadrature='polar' takes velocities=(directions of a quadrant, speeds)")
-        angles, speeds = counts or ((60, 14) if delta < 0.5 else (48, 14) if delta < 5.0 else (24, 12))
+        angles, speeds = counts or _rarefy.directions(delta)
         return (int(angles), int(speeds)), [("half-range", 20, 0.0, 0.0)] * 2
     kinds = {"half-range": ("half-range", 0.0, 0.0), "midpoint": ("uniform", -vmax, vmax)}
     if rule not in kinds:
         raise ValueError(f"'{rule}' is no quadrature; choose polar, half-range or midpoint")
     kind, low, high = kinds[rule]
-    # The numbers of the command.
-    usual = (20, 20) if not steady else (24, 24) if rule == "half-range" else (40, 40)
+    in_time, half_range, midpoint = _rarefy.CAVITY_NODES
+    usual = [in_time if not steady else half_range if rule == "half-range" else midpoint] * 2
     counts = usual if counts is None else list(counts) * 2 if len(counts) == 1 else counts
     return None, [(kind, int(n), low, high) for n in counts]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _rarefy
 from .._results import Array
-from .._run import Backend, Precision, complete, compute, given, warn
+from .._run import Backend, Precision, complete, compute, given
 from .fields import FlowResult
 from .solving import Collisions, Correction, Iteration, Method, Model, Sphere, cubic, gas, molecules, rarefaction, refuse
 
@@ -68,43 +68,29 @@ class _Gap:
                     raise TypeError(f"{name} is not there for Poiseuille flow by a model, whose plates are diffuse and whose cells have diamond differences")
             if where["backend"] not in ("auto", "cpu") or where["precision"] != "f64":
                 raise ValueError("Poiseuille flow by a model runs on the CPU in f64; leave backend and precision out, or use collisions='boltzmann'")
-            return _rarefy.Steady.gap(self.delta, "couette", 0.0, self._force, gas, None, (normal, along), self._sweeps(200))
-        resolution = {"cells": self.cells or 200, "normal": normal, "tangential": along}
+            return _rarefy.Steady.gap(self.delta, "couette", 0.0, self._force, gas, None, (normal, along), self._sweeps())
+        resolution = given(cells=self.cells, normal=normal, tangential=along)
         return _rarefy.Steady.plates(self.delta, self.kind, self.strength, gas, accommodation, resolution, linear, self.options | where)
 
     def by_integral(self, operator: dict[str, Any]) -> _rarefy.Steady:
         """That of the collision integral."""
-        nodes = cubic(self.velocities)
-        hottest, fastest = 1.0, 0.0
-        if self.kind == "couette":
-            # Dissipation adds about u^2/10.
-            hottest, fastest = 1.0 + 0.1 * self.strength**2, 0.5 * abs(self.strength)
-        elif self.kind == "fourier":
-            hottest = 1.0 + 0.5 * abs(self.strength)
-        # Box and nodes of the command: 4 thermal speeds, nodes 0.4 apart.
-        reach = 4.0 * np.sqrt(hottest) + fastest if self.vmax is None else self.vmax
-        nodes = nodes or 2 * int(np.ceil(reach / 0.4 - 1e-9))
-        if self.kind == "poiseuille" and reach / nodes > 0.2 * self.delta:
-            # The least velocity takes molecules that fly along a thin channel across before they collide.
-            warn([f"the least velocity across the channel is {reach / nodes:.3f}: G is low by 5% or more; use more velocities, a thicker gas, or a model"])
         drive = "couette" if self.kind == "poiseuille" else self.kind
         strength = 0.0 if self.kind == "poiseuille" else self.strength
-        return _rarefy.Steady.gap(self.delta, drive, strength, self._force, None, operator, (nodes, float(reach)), self._sweeps(60))
+        return _rarefy.Steady.gap(self.delta, drive, strength, self._force, None, operator, (cubic(self.velocities), self.vmax), self._sweeps())
 
     @property
     def _force(self) -> float:
         """The acceleration that a fall of the pressure over the distance of the plates is."""
         return 0.5 * self.strength / self.delta if self.kind == "poiseuille" else 0.0
 
-    def _gauss(self) -> tuple[int, int]:
+    def _gauss(self) -> tuple[int | None, int | None]:
         if self.vmax is not None:
             raise TypeError("vmax belongs to collisions='boltzmann'; the models have Gauss rules")
         given_ = self.velocities
-        return (20, 8) if given_ is None else given_ if isinstance(given_, tuple) else (given_, 8)
+        return given_ if isinstance(given_, tuple) else (given_, None)
 
-    def _sweeps(self, cells: int) -> dict[str, Any]:
-        usual = {"cells": self.cells or cells, "iterations": 1000}
-        return usual | {name: value for name, value in self.options.items() if name != "closure"}
+    def _sweeps(self) -> dict[str, Any]:
+        return given(cells=self.cells, tolerance=self.options.get("rtol"), iterations=self.options.get("iterations"))
 
     def measured(self, left: dict[str, float], right: dict[str, float], rate: float | None) -> tuple[float, float]:
         """Flux and gas at the plates, per unit of what drives the flow."""
@@ -120,7 +106,7 @@ class _Gap:
 
 def _plates(
     kind: Kind,
-    strength: float,
+    strength: float | None,
     linear: bool,
     delta: float | None,
     kn: float | None,
@@ -133,7 +119,10 @@ def _plates(
     progress: bool,
     where: dict[str, Any],
 ) -> PlatesResult:
-    gap = _Gap(kind, 1.0 if linear else float(strength), rarefaction(delta, kn), *velocities, options)
+    delta = rarefaction(delta, kn)
+    # Of the force along a channel, which depends on its width.
+    driven = _rarefy.gradient(delta) if strength is None else float(strength)
+    gap = _Gap(kind, 1.0 if linear else driven, delta, *velocities, options)
     if collisions == "boltzmann":
         refuse("model", linear=linear or None, accommodation=None if accommodation == 1.0 else accommodation, scheme=options.get("closure"), **gas)
         solver = Iteration(gap.by_integral(operator | where), kind)
@@ -207,8 +196,8 @@ def couette(
     cells
         Cells between the plates; 200, or 60 with the collision integral.
     velocities, vmax
-        Normal velocities of either sign and tangential ones, (20, 8). Or, with the collision integral, one number for each axis of a cube of half-width
-        ``vmax``; 0.4 apart by default.
+        Normal velocities of either sign and tangential ones, (20, 8), or more normal ones where the gas needs them. Or, with the collision integral, one number for each axis of a cube of half-width
+        ``vmax``; 0.4 apart by default, and half a thermal speed of the colder plate.
     model, prandtl, omega, scattering, method, order, correction, sphere, scheme, rtol, iterations, progress, backend, precision, threads
         As for :func:`shock`.
 
@@ -234,7 +223,7 @@ def couette(
         (cells, velocities, vmax),
         gas(model, prandtl, omega),
         molecules(scattering, method, order, correction, sphere),
-        given(closure=scheme, tolerance=rtol, iterations=iterations),
+        given(closure=scheme, rtol=rtol, iterations=iterations),
         progress,
         compute(backend, precision, threads),
     )
@@ -289,7 +278,7 @@ def fourier(
         (cells, velocities, vmax),
         gas(model, prandtl, omega),
         molecules(scattering, method, order, correction, sphere),
-        given(closure=scheme, tolerance=rtol, iterations=iterations),
+        given(closure=scheme, rtol=rtol, iterations=iterations),
         progress,
         compute(backend, precision, threads),
     )
@@ -299,7 +288,7 @@ def poiseuille(
     delta: float | None = None,
     *,
     kn: float | None = None,
-    gradient: float = 0.01,
+    gradient: float | None = None,
     collisions: Collisions = "model",
     accommodation: float = 1.0,
     cells: int | None = None,
@@ -326,7 +315,7 @@ def poiseuille(
     Parameters
     ----------
     gradient
-        Fall X of the pressure along a width of the channel in units of p0. A uniform force per mass acts instead of it.
+        Fall X of the pressure along a width of the channel in units of p0; 0.01, or less where the flow would not be linear. A uniform force per mass acts instead of it.
 
     Other parameters are those of :func:`couette`. Plates are diffuse. A model runs on the CPU in f64.
 
@@ -348,7 +337,7 @@ def poiseuille(
         (cells, velocities, vmax),
         gas(model, prandtl, omega),
         molecules(scattering, method, order, correction, sphere),
-        given(closure=scheme, tolerance=rtol, iterations=iterations),
+        given(closure=scheme, rtol=rtol, iterations=iterations),
         progress,
         compute(backend, precision, threads),
     )

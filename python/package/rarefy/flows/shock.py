@@ -116,9 +116,9 @@ def shock(
     mach
         Mach number, above 1.
     collisions
-        ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral, in time.
+        ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral.
     steady
-        Whether to solve for the steady wave directly; with ``collisions="boltzmann"``, or with a ``time``, the run is in time.
+        Whether to solve for the steady wave directly; with a ``time`` or ``dt`` the run is in time.
     time
         End of a run in time, in ``1/nu0``; by default until the fields change by less than ``rtol`` in a unit of time.
     rtol, iterations
@@ -154,6 +154,7 @@ def shock(
     True
     """
     where = compute(backend, precision, threads)
+    steady = steady and time is None and dt is None
     solver: Iteration | March
     if collisions == "boltzmann":
         refuse("model", model=model, prandtl=prandtl, omega=omega)
@@ -162,21 +163,24 @@ def shock(
             sides=sides,
             velocities=cubic(velocities),
             cut=cut,
-            step=dt,
-            scheme=scheme,
         )
-        options |= molecules(scattering, method, order, correction, sphere)
-        solver = March(_rarefy.Simulation.wave(float(mach), options | where), time, rtol or 1e-4, iterations, "shock")
+        options |= molecules(scattering, method, order, correction, sphere) | where
+        if steady:
+            iteration = given(closure=scheme, rtol=rtol, iterations=iterations) | where
+            solver = Iteration(_rarefy.Steady.wave(float(mach), options, iteration), "shock")
+        else:
+            run = _rarefy.Simulation.wave(float(mach), options | given(dt=dt, scheme=scheme))
+            solver = March(run, time, rtol, iterations, "shock")
     else:
         refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction, sphere=sphere)
         counts = [velocities] if isinstance(velocities, int) else velocities
         problem = _rarefy.Problem.shock(float(mach), given(cells=cells, sides=sides, velocities=counts, cut=cut, gas=gas(model, prandtl, omega)))
-        if steady and time is None:
-            options = given(closure=scheme, tolerance=rtol, iterations=iterations)
+        if steady:
+            options = given(closure=scheme, rtol=rtol, iterations=iterations)
             solver = Iteration(_rarefy.Steady.of_problem(problem, None, False, options | where), "shock")
         else:
             run = _rarefy.Simulation(problem, dt or problem.time_step, given(scheme=scheme) | where)
-            solver = March(run, time, rtol or 1e-4, iterations, "shock")
+            solver = March(run, time, rtol, iterations, "shock")
 
     def work(progress: bool) -> ShockResult:
         course = solver(progress)

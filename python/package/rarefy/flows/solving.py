@@ -87,15 +87,15 @@ class Iteration:
 class March:
     """A run in time, which a call takes to an end, or until little changes."""
 
-    def __init__(self, solver: _rarefy.Simulation, time: float | None, residual: float, most: int | None, what: str) -> None:
+    def __init__(self, solver: _rarefy.Simulation, time: float | None, residual: float | None, most: int | None, what: str) -> None:
         self.solver, self._what = solver, what
         warn(solver.warnings)
         dt = solver.dt
         self._time = time is not None
-        self._end = int(np.ceil(time / dt - 1e-9)) if time is not None else 200_000 if most is None else most
+        self._end = int(np.ceil(time / dt - 1e-9)) if time is not None else _rarefy.MOST_STEPS if most is None else most
         # The residual is taken once in a unit of time.
         self._apart = max(1, int(np.ceil(1.0 / dt)))
-        self._residual = residual
+        self._residual = solver.goal if residual is None else residual
         self._seen: list[float] = []
         self._looked = 0
         self._last = np.inf if self._time else solver.residual()
