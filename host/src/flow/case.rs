@@ -4,6 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bgk::{Species, Units};
+use crate::error::{Error, Result};
+
 /// A steady flow past or through bodies in a plane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,31 +44,184 @@ pub enum ModelName {
 
 /// The gas of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "GasInFile", into = "GasInFile")]
 pub struct GasOf {
     /// The relaxation model.
-    #[serde(default)]
     pub model: ModelName,
     /// Rarefaction parameter of the length 1: that length over l0.
     pub delta: f64,
     /// Exponent of the viscosity.
-    #[serde(default = "usual_omega")]
     pub omega: f64,
     /// Prandtl number of the Shakhov model.
-    #[serde(default = "usual_prandtl")]
     pub prandtl: f64,
     /// The linearised equation, whose values are perturbations.
-    #[serde(default)]
     pub linear: bool,
+    /// The gas in SI units, of which `delta` follows.
+    pub si: Option<GasInSi>,
 }
 
-fn usual_omega() -> f64 {
-    0.74
+impl GasOf {
+    /// A gas of the Shakhov model and the usual viscosity.
+    pub fn new(delta: f64) -> Self {
+        Self {
+            model: ModelName::default(),
+            delta,
+            omega: OMEGA,
+            prandtl: PRANDTL,
+            linear: false,
+            si: None,
+        }
+    }
 }
 
-fn usual_prandtl() -> f64 {
-    2.0 / 3.0
+/// A gas at a pressure and a temperature, and the length 1 of the case in SI units.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GasInSi {
+    /// The species.
+    pub gas: Species,
+    /// Pressure in Pa of the reference state.
+    pub pressure: f64,
+    /// Temperature in K of the reference state.
+    pub temperature: f64,
+    /// The length 1 of the case in m.
+    pub length: f64,
 }
+
+impl GasInSi {
+    /// The units of the case in SI units.
+    ///
+    /// # Errors
+    /// A value that is not positive and finite.
+    pub fn units(&self) -> Result<Units> {
+        if !(self.length.is_finite() && self.length > 0.0) {
+            return Err(Error::invalid(
+                "length",
+                self.length,
+                "a positive length in m",
+            ));
+        }
+        Units::new(self.gas, self.pressure, self.temperature)
+    }
+}
+
+/// The gas as a case file has it: with `delta`, or in SI units.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GasInFile {
+    #[serde(default)]
+    model: ModelName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delta: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gas: Option<Species>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pressure: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    length: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    omega: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prandtl: Option<f64>,
+    #[serde(default)]
+    linear: bool,
+}
+
+impl TryFrom<GasInFile> for GasOf {
+    type Error = Error;
+
+    fn try_from(file: GasInFile) -> Result<Self> {
+        let parts = [
+            ("gas", file.gas.is_some()),
+            ("pressure", file.pressure.is_some()),
+            ("temperature", file.temperature.is_some()),
+            ("length", file.length.is_some()),
+        ];
+        let names = |given: bool| {
+            let names = parts.iter().filter(|part| part.1 == given);
+            names.map(|part| part.0).collect::<Vec<_>>().join(", ")
+        };
+        let si = match (file.gas, file.pressure, file.temperature, file.length) {
+            (Some(gas), Some(pressure), Some(temperature), Some(length)) => Some(GasInSi {
+                gas,
+                pressure,
+                temperature,
+                length,
+            }),
+            (None, None, None, None) => None,
+            _ => {
+                return Err(Error::invalid(
+                    "gas",
+                    format!("{} without {}", names(true), names(false)),
+                    "gas, pressure, temperature and length together, or delta alone",
+                ));
+            }
+        };
+        let delta = match (si, file.delta) {
+            (Some(si), None) => si.length / si.units().map_err(|e| e.within("gas"))?.length_m,
+            (None, Some(delta)) => delta,
+            (Some(_), Some(delta)) => {
+                return Err(Error::invalid(
+                    "gas.delta",
+                    delta,
+                    "no delta beside a gas in SI units, from which it follows",
+                ));
+            }
+            (None, None) => {
+                return Err(Error::invalid(
+                    "gas.delta",
+                    "none",
+                    "delta, or gas, pressure, temperature and length in SI units",
+                ));
+            }
+        };
+        if let (ModelName::Bgk, Some(prandtl)) = (file.model, file.prandtl)
+            && prandtl != 1.0
+        {
+            return Err(Error::invalid(
+                "gas.prandtl",
+                prandtl,
+                "model = \"shakhov\": the Prandtl number of BGK is 1",
+            ));
+        }
+        let usual = match file.model {
+            ModelName::Bgk => 1.0,
+            ModelName::Shakhov => PRANDTL,
+        };
+        let omega = si.map_or(OMEGA, |si| si.gas.omega());
+        Ok(Self {
+            model: file.model,
+            delta,
+            omega: file.omega.unwrap_or(omega),
+            prandtl: file.prandtl.unwrap_or(usual),
+            linear: file.linear,
+            si,
+        })
+    }
+}
+
+impl From<GasOf> for GasInFile {
+    fn from(gas: GasOf) -> Self {
+        Self {
+            model: gas.model,
+            delta: gas.si.is_none().then_some(gas.delta),
+            gas: gas.si.map(|si| si.gas),
+            pressure: gas.si.map(|si| si.pressure),
+            temperature: gas.si.map(|si| si.temperature),
+            length: gas.si.map(|si| si.length),
+            omega: Some(gas.omega),
+            prandtl: (gas.model == ModelName::Shakhov).then_some(gas.prandtl),
+            linear: gas.linear,
+        }
+    }
+}
+
+/// Exponent of the viscosity of a gas without a name.
+const OMEGA: f64 = 0.74;
+/// Prandtl number of a monatomic gas.
+const PRANDTL: f64 = 2.0 / 3.0;
 
 /// The rectangle and its cells: uniform, or a uniform core with cells that grow outwards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

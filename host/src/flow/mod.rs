@@ -5,14 +5,16 @@ mod face;
 mod findings;
 mod gas;
 mod nodes;
+mod outline;
 mod problem;
+mod resolve;
 mod results;
 mod space;
 mod steady;
 
 pub use case::{
-    Body, Case, Domain, GasOf, ModelName, Reservoir, Shape, Side, Sides, Solver, State, Stream,
-    Velocities,
+    Body, Case, Domain, GasInSi, GasOf, ModelName, Reservoir, Shape, Side, Sides, Solver, State,
+    Stream, Velocities,
 };
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 
@@ -28,6 +30,7 @@ const ROUGH: f64 = 1e-2;
 /// # Errors
 /// A case that cannot be computed: [`Error::Input`] with the field and what would do.
 pub fn solve(case: &Case, observe: &mut dyn FnMut(usize, f64) -> bool) -> Result<Findings> {
+    let case = &case.resolve()?;
     // Two coarser grids give a nonlinear flow its start.
     let coarser: &[f64] = if case.gas.linear {
         &[1.0]

@@ -1,0 +1,236 @@
+//! Outlines of bodies: closed curves from a first point on, for arc lengths, extents and drawings.
+
+use super::case::{Body, Shape};
+
+/// Corners of the polygon that stands for an ellipse.
+const CORNERS: usize = 720;
+/// Points on each of the two sides of an aerofoil.
+const STATIONS: usize = 80;
+
+/// A closed curve.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outline {
+    /// A circle from its rightmost point, anticlockwise: centre and radius.
+    Circle([f64; 2], f64),
+    /// A polygon from its first corner, in the sense of its corners.
+    Polygon(Vec<[f64; 2]>),
+}
+
+impl Outline {
+    /// Corners of the curve, or points on it; the first one is not repeated.
+    pub(crate) fn points(&self) -> Vec<[f64; 2]> {
+        match self {
+            Self::Circle(centre, radius) => ellipse(*centre, [2.0 * radius; 2], 0.0),
+            Self::Polygon(points) => points.clone(),
+        }
+    }
+
+    /// Least and greatest coordinates.
+    pub(crate) fn bounds(&self) -> [[f64; 2]; 2] {
+        match self {
+            Self::Circle([x, y], r) => [[x - r, y - r], [x + r, y + r]],
+            Self::Polygon(points) => {
+                let mut bounds = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
+                for point in points {
+                    for axis in 0..2 {
+                        bounds[0][axis] = bounds[0][axis].min(point[axis]);
+                        bounds[1][axis] = bounds[1][axis].max(point[axis]);
+                    }
+                }
+                bounds
+            }
+        }
+    }
+
+    /// Arc length from the first point to the point of the curve next to this one, and the distance to it.
+    pub(crate) fn arc(&self, [x, y]: [f64; 2]) -> (f64, f64) {
+        match self {
+            Self::Circle([cx, cy], radius) => {
+                let (dx, dy) = (x - cx, y - cy);
+                let angle = dy.atan2(dx).rem_euclid(std::f64::consts::TAU);
+                (radius * angle, (dx.hypot(dy) - radius).abs())
+            }
+            Self::Polygon(points) => {
+                let (mut best, mut begin) = ((0.0, f64::INFINITY), 0.0);
+                for (a, b) in edges(points) {
+                    let (ex, ey) = (b[0] - a[0], b[1] - a[1]);
+                    let long = ex.hypot(ey);
+                    let share = ((x - a[0]) * ex + (y - a[1]) * ey) / (long * long);
+                    let share = if long > 0.0 {
+                        share.clamp(0.0, 1.0)
+                    } else {
+                        0.0
+                    };
+                    let away = (x - a[0] - share * ex).hypot(y - a[1] - share * ey);
+                    if away < best.1 {
+                        best = (begin + share * long, away);
+                    }
+                    begin += long;
+                }
+                best
+            }
+        }
+    }
+}
+
+/// Edges of a closed polygon.
+pub(super) fn edges(points: &[[f64; 2]]) -> impl Iterator<Item = ([f64; 2], [f64; 2])> + '_ {
+    let next = points.iter().cycle().skip(1);
+    points.iter().copied().zip(next.copied())
+}
+
+impl Body {
+    /// The curves of the outline: one, or that of each circle.
+    pub(crate) fn outlines(&self) -> Vec<Outline> {
+        match &self.shape {
+            Shape::Circle { centre, radius } => vec![Outline::Circle(*centre, *radius)],
+            Shape::Circles { circles } => {
+                let circle = |&[x, y, radius]: &[f64; 3]| Outline::Circle([x, y], radius);
+                circles.iter().map(circle).collect()
+            }
+            Shape::Ellipse {
+                centre,
+                axes,
+                angle,
+            } => vec![Outline::Polygon(ellipse(*centre, *axes, *angle))],
+            Shape::Rectangle {
+                centre,
+                size,
+                angle,
+            } => {
+                let corners = [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]];
+                let place = |[x, y]: [f64; 2]| [x * size[0], y * size[1]];
+                let points = corners.map(|corner| turned(place(corner), *centre, *angle));
+                vec![Outline::Polygon(points.to_vec())]
+            }
+            Shape::Polygon { points } => vec![Outline::Polygon(points.clone())],
+            Shape::Naca {
+                code,
+                chord,
+                centre,
+                incidence,
+            } => {
+                let place =
+                    |[x, y]: [f64; 2]| turned([chord * (x - 0.5), chord * y], *centre, -incidence);
+                let points = aerofoil(code).unwrap_or_default();
+                vec![Outline::Polygon(points.into_iter().map(place).collect())]
+            }
+        }
+    }
+
+    /// The point about which moments and angles are taken: the centre, or the middle of the extent.
+    pub(crate) fn centre(&self) -> [f64; 2] {
+        match &self.shape {
+            Shape::Circle { centre, .. }
+            | Shape::Ellipse { centre, .. }
+            | Shape::Rectangle { centre, .. }
+            | Shape::Naca { centre, .. } => *centre,
+            Shape::Polygon { .. } | Shape::Circles { .. } => {
+                let [low, high] = self.bounds();
+                [0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])]
+            }
+        }
+    }
+
+    /// Least and greatest coordinates.
+    pub(crate) fn bounds(&self) -> [[f64; 2]; 2] {
+        let none = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
+        self.outlines().iter().fold(none, |[low, high], outline| {
+            let [a, b] = outline.bounds();
+            [
+                [low[0].min(a[0]), low[1].min(a[1])],
+                [high[0].max(b[0]), high[1].max(b[1])],
+            ]
+        })
+    }
+}
+
+/// A point about the origin, turned by degrees and moved to a centre.
+fn turned([x, y]: [f64; 2], centre: [f64; 2], degrees: f64) -> [f64; 2] {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    [centre[0] + cos * x - sin * y, centre[1] + sin * x + cos * y]
+}
+
+/// Points of an ellipse from the end of its first axis, anticlockwise.
+fn ellipse(centre: [f64; 2], axes: [f64; 2], angle: f64) -> Vec<[f64; 2]> {
+    let point = |k: usize| {
+        let (sin, cos) = (std::f64::consts::TAU * k as f64 / CORNERS as f64).sin_cos();
+        turned([0.5 * axes[0] * cos, 0.5 * axes[1] * sin], centre, angle)
+    };
+    (0..CORNERS).map(point).collect()
+}
+
+/// An aerofoil of the NACA four-digit series with a closed trailing edge, of chord 1 from 0, from the trailing edge over the upper side to the nose and back;
+/// none without four digits, without thickness, or with camber at no place.
+pub(super) fn aerofoil(code: &str) -> Option<Vec<[f64; 2]>> {
+    let digits: Vec<u32> = code
+        .chars()
+        .map(|c| c.to_digit(10))
+        .collect::<Option<_>>()?;
+    let [m, p, t, u] = digits[..] else {
+        return None;
+    };
+    let (camber, place) = (f64::from(m) / 100.0, f64::from(p) / 10.0);
+    let thickness = f64::from(10 * t + u) / 100.0;
+    if thickness == 0.0 || (m > 0) != (p > 0) {
+        return None;
+    }
+    let half = |x: f64| {
+        let series = 0.2969 * x.sqrt() + x * (-0.1260 + x * (-0.3516 + x * (0.2843 - 0.1036 * x)));
+        5.0 * thickness * series
+    };
+    let middle = |x: f64| match place {
+        p if p == 0.0 => 0.0,
+        p if x < p => camber / (p * p) * (2.0 * p * x - x * x),
+        p => camber / (1.0 - p).powi(2) * (1.0 - 2.0 * p + 2.0 * p * x - x * x),
+    };
+    // Closer at both ends.
+    let station =
+        |k: usize| 0.5 * (1.0 - (std::f64::consts::PI * k as f64 / (STATIONS - 1) as f64).cos());
+    let upper = (0..STATIONS).rev().map(station);
+    let lower = (1..STATIONS - 1).map(station);
+    let upper = upper.map(|x| [x, middle(x) + half(x)]);
+    Some(
+        upper
+            .chain(lower.map(|x| [x, middle(x) - half(x)]))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(text: &str) -> Body {
+        serde_json::from_str(text).expect("a body")
+    }
+
+    #[test]
+    fn arcs_begin_at_the_first_point() {
+        let circle = body(r#"{"shape": "circle", "centre": [1, 0], "radius": 2}"#);
+        let (arc, away) = circle.outlines()[0].arc([1.0, 2.5]);
+        assert!((arc - std::f64::consts::PI).abs() < 1e-14 && (away - 0.5).abs() < 1e-14);
+        let square = body(r#"{"shape": "rectangle", "size": [2, 4]}"#);
+        assert_eq!(square.bounds(), [[-1.0, -2.0], [1.0, 2.0]]);
+        assert_eq!(square.outlines()[0].arc([1.25, 1.0]), (5.0, 0.25));
+        assert_eq!(square.outlines()[0].arc([-1.0, -1.0]), (11.0, 0.0));
+        let turned = body(r#"{"shape": "rectangle", "size": [2, 4], "angle": 90}"#);
+        assert!((turned.bounds()[1][0] - 2.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn aerofoils_are_thick_where_the_series_says() {
+        let points = aerofoil("0012").expect("a code");
+        let widest = points.iter().map(|p| p[1]).fold(0.0, f64::max);
+        assert!((widest - 0.06).abs() < 2e-5, "{widest}");
+        // The line of camber of 2412 rises to 2% at 40%.
+        let cambered = aerofoil("2412").expect("a code");
+        let count = cambered.len();
+        let between = |k: usize| 0.5 * (cambered[k][1] + cambered[count - k][1]);
+        let highest = (1..STATIONS - 1).map(between).fold(0.0, f64::max);
+        assert!((highest - 0.02).abs() < 1e-5, "{highest}");
+        for wrong in ["012", "00120", "001x", "0000", "2012", "0412"] {
+            assert!(aerofoil(wrong).is_none(), "{wrong}");
+        }
+    }
+}
