@@ -16,7 +16,8 @@ use super::swept;
 use super::text::reason;
 use super::tree;
 use crate::error::Error;
-use suggestions::{nearest, similar};
+use suggestions::nearest;
+pub(super) use suggestions::similar;
 
 /// Parses the command line, with the settings of `-s` layered under it, and under those the file named by `--config`.
 #[cfg(test)]

@@ -44,6 +44,7 @@ mod doctor;
 mod failure;
 mod flags;
 mod flow;
+mod flow_case;
 mod fourier;
 #[cfg(test)]
 mod fuzz;
@@ -126,6 +127,7 @@ enum Command {
     Poiseuille(poiseuille::PoiseuilleArgs),
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
+    Flow(flow_case::FlowCaseArgs),
     Longman(Box<longman::LongmanArgs>),
     Paper(paper::PaperArgs),
     Doctor(doctor::DoctorArgs),
@@ -283,6 +285,7 @@ fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {
         (Some(Command::Poiseuille(args)), _) => poiseuille::run(&args),
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
+        (Some(Command::Flow(args)), _) => flow_case::run(&args),
         (Some(Command::Longman(args)), _) => longman::run(&args),
         (Some(Command::Paper(args)), _) => {
             paper::run(&args).unwrap_or_else(|| help_of(&["rarefy", "paper"]))

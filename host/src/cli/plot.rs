@@ -96,8 +96,8 @@ pub(super) struct Panel {
     scales: [Scale; 2],
     /// Filled bands below the curves.
     map: Option<Map>,
-    /// Whether a length is as long on both axes, which then have the same range.
-    square: bool,
+    /// Ranges of both axes, on which a length then is as long.
+    equal: Option<[(f64, f64); 2]>,
     pub(super) curves: Vec<Curve>,
 }
 
@@ -111,7 +111,7 @@ impl Panel {
             legend: String::new(),
             scales: [Scale::Linear; 2],
             map: None,
-            square: false,
+            equal: None,
             curves,
         }
     }
@@ -130,10 +130,15 @@ impl Panel {
 
     /// The same on axes of one range and one scale, over a map.
     pub(super) fn over(self, map: Map, reach: (f64, f64)) -> Self {
+        self.over_rectangle(map, [reach; 2])
+    }
+
+    /// The same on axes of these ranges and one scale, over a map.
+    pub(super) fn over_rectangle(self, map: Map, ranges: [(f64, f64); 2]) -> Self {
         Self {
-            reach: Some(reach),
+            reach: Some(ranges[0]),
             map: Some(map),
-            square: true,
+            equal: Some(ranges),
             ..self
         }
     }
@@ -222,7 +227,13 @@ impl Panel {
     }
 
     fn draw(&self, frame: Frame, marks: &mut Vec<Mark>) {
-        let frame = if self.square { frame.square() } else { frame };
+        let frame = match self.equal {
+            Some([(left, right), (low, high)]) => frame.fitted((right - left) / (high - low)),
+            None => frame,
+        };
+        let longest = (frame.right - frame.left).max(frame.bottom - frame.top);
+        // Ticks along a side of a map, whose longer one has ten.
+        let count = |long: f64| 10.0 * long / longest;
         let [across, upwards] = self.scales;
         let scaled = |&(x, y): &(f64, f64)| (across.of(x), upwards.of(y));
         let points = || {
@@ -235,13 +246,20 @@ impl Panel {
             let ends = self.reach.into_iter().flat_map(|(a, b)| [a, b]);
             ends.map(|x| across.of(x))
         };
-        let xs = Axis::tight(points().map(|p| p.0).chain(reach()), 10.0);
-        let ys = match upwards {
-            _ if self.square => Axis::tight(points().map(|p| p.1).chain(reach()), 10.0),
-            Scale::Linear => {
+        let ticks = match self.equal {
+            Some(_) => count(frame.right - frame.left),
+            None => 10.0,
+        };
+        let xs = Axis::tight(points().map(|p| p.0).chain(reach()), ticks);
+        let ys = match (self.equal, upwards) {
+            (Some([_, (low, high)]), _) => {
+                let ends = points().map(|p| p.1).chain([low, high]);
+                Axis::tight(ends, count(frame.bottom - frame.top))
+            }
+            (None, Scale::Linear) => {
                 Axis::rounded(points().map(|p| p.1), (frame.bottom - frame.top) / 70.0)
             }
-            Scale::Logarithmic => Axis::tight(points().map(|p| p.1), 1.0).widened(0.04),
+            (None, Scale::Logarithmic) => Axis::tight(points().map(|p| p.1), 1.0).widened(0.04),
         };
         let px = |x: f64| frame.left + xs.place(x) * (frame.right - frame.left);
         let py = |y: f64| frame.bottom - ys.place(y) * (frame.bottom - frame.top);
@@ -293,7 +311,7 @@ impl Panel {
             (frame.left, frame.bottom),
             (frame.right, frame.bottom),
         ];
-        if self.square {
+        if self.equal.is_some() {
             outline.extend([(frame.right, frame.top), (frame.left, frame.top)]);
         }
         marks.push(Mark::line(&outline, INK, 1.4));

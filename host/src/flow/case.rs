@@ -29,6 +29,25 @@ pub struct Case {
     /// The iteration.
     #[serde(default)]
     pub solver: Solver,
+    /// The files that the command writes.
+    #[serde(default)]
+    pub output: Output,
+}
+
+impl Case {
+    /// A gas in a domain with its sides, without bodies.
+    pub fn new(gas: GasOf, domain: Domain, sides: Sides) -> Self {
+        Self {
+            gas,
+            domain,
+            velocities: None,
+            sides,
+            bodies: Vec::new(),
+            start: None,
+            solver: Solver::default(),
+            output: Output::default(),
+        }
+    }
 }
 
 /// The relaxation model of a case's gas.
@@ -557,6 +576,28 @@ impl Default for Solver {
             tolerance: 1e-6,
             depth: 10,
             iterations: 1000,
+        }
+    }
+}
+
+/// The files of a run by the command, beside its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Output {
+    /// Values on the walls: `surface.csv`, `walls.vtp`.
+    pub surface: bool,
+    /// Fields of the cells for VTK.
+    pub fields: bool,
+    /// Plots.
+    pub plots: bool,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            surface: true,
+            fields: true,
+            plots: true,
         }
     }
 }

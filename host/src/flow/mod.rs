@@ -13,8 +13,8 @@ mod space;
 mod steady;
 
 pub use case::{
-    Body, Case, Domain, GasInSi, GasOf, ModelName, Reservoir, Shape, Side, Sides, Solver, State,
-    Stream, Velocities,
+    Body, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Shape, Side, Sides, Solver,
+    State, Stream, Velocities,
 };
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 

@@ -2,7 +2,7 @@
 
 use super::case::{Body, Shape};
 
-/// Corners of the polygon that stands for an ellipse.
+/// Corners of the polygon of an ellipse.
 const CORNERS: usize = 720;
 /// Points on each of the two sides of an aerofoil.
 const STATIONS: usize = 80;
@@ -17,14 +17,6 @@ pub(crate) enum Outline {
 }
 
 impl Outline {
-    /// Corners of the curve, or points on it; the first one is not repeated.
-    pub(crate) fn points(&self) -> Vec<[f64; 2]> {
-        match self {
-            Self::Circle(centre, radius) => ellipse(*centre, [2.0 * radius; 2], 0.0),
-            Self::Polygon(points) => points.clone(),
-        }
-    }
-
     /// Least and greatest coordinates.
     pub(crate) fn bounds(&self) -> [[f64; 2]; 2] {
         match self {

@@ -15,8 +15,8 @@ impl Case {
     /// The case with a speed for each Mach number, a density for each pressure, names of bodies, and temperatures of walls.
     ///
     /// # Errors
-    /// [`Error::Input`] with the key of the first value that is not right, and which would be. What depends on the grid, such as a port within a body,
-    /// the solver checks.
+    /// [`Error::Input`] with the key of the first value that is not right, and which would be. The solver
+    /// checks the rest, which depends on the grid, such as a port within a body.
     pub fn resolve(&self) -> Result<Self> {
         let mut case = self.clone();
         let linear = case.gas.linear;
@@ -335,11 +335,6 @@ fn resolve_side(side: &mut Side, linear: bool, [low, high]: [f64; 2]) -> Result<
             resolve_reservoir(right, linear).map_err(|e| e.within("right"))
         }
         Side::Outlet { pressure } => check_state("pressure", *pressure, linear),
-        Side::Vacuum if linear => Err(Error::invalid(
-            "kind",
-            "vacuum",
-            "a reservoir in the linearised equation, or linear = false: a vacuum is no small change",
-        )),
         Side::Wall {
             temperature,
             velocity,

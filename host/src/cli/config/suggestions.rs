@@ -1,7 +1,10 @@
 //! Which option a wrong word probably means.
 
 /// `; did you mean 'grid'?`, if any of the words is close.
-pub(super) fn similar<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(in crate::cli) fn similar<'a>(
+    word: &str,
+    words: impl Iterator<Item = &'a str>,
+) -> Option<String> {
     nearest(word, words).map(|other| format!("; did you mean '{other}'?"))
 }
 

@@ -4,7 +4,7 @@ use plotters::prelude::*;
 
 use super::axis::{Axis, round_levels};
 use super::mark::{Frame, Mark};
-use super::style::{COLOURS, INK, sequence};
+use super::style::{BODY, COLOURS, INK, sequence};
 use super::text::Text;
 
 /// Width and height of the samples of a map, in pixels.
@@ -14,17 +14,19 @@ const STEP: f64 = 26.0;
 /// Width of that scale.
 const WIDTH: f64 = 30.0;
 
-/// A field on the cells of a square.
+/// A field on the cells of a rectangle.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Map {
-    /// Centres of the cells along both axes.
-    centres: Vec<f64>,
+    /// Centres of the cells along x and y.
+    centres: [Vec<f64>; 2],
     /// `[iy][ix]`.
     values: Vec<f64>,
     /// Levels between the bands, and their texts.
     levels: Vec<(f64, String)>,
     /// Whether zero has no colour, and the signs have one each.
     signed: bool,
+    /// Share of each cell that has the field, if some lack it.
+    shares: Option<Vec<f64>>,
 }
 
 impl Map {
@@ -40,12 +42,28 @@ impl Map {
         values: Vec<f64>,
         levels: Vec<(f64, String)>,
     ) -> Self {
+        Self::on([centres, centres], values, levels)
+    }
+
+    /// A field `[iy][ix]` at centres along x and y, with bands between these levels.
+    pub(in crate::cli) fn on(
+        centres: [&[f64]; 2],
+        values: Vec<f64>,
+        levels: Vec<(f64, String)>,
+    ) -> Self {
         Self {
-            centres: centres.to_vec(),
+            centres: centres.map(<[f64]>::to_vec),
             values,
             levels,
             signed: false,
+            shares: None,
         }
+    }
+
+    /// The same where these shares of the cells are at least a half; bodies are there elsewhere.
+    pub(in crate::cli) fn within(self, shares: Vec<f64>) -> Self {
+        let shares = Some(shares);
+        Self { shares, ..self }
     }
 
     /// The same in two colours, one for each sign.
@@ -95,45 +113,57 @@ impl Map {
         }
     }
 
-    /// The cells before and after a place, and the share of the second.
-    fn between(&self, place: f64) -> (usize, usize, f64) {
-        let after = self.centres.partition_point(|&centre| centre < place);
-        let last = self.centres.len() - 1;
+    /// The cells before and after a place along an axis, and the share of the second.
+    fn between(&self, axis: usize, place: f64) -> (usize, usize, f64) {
+        let centres = &self.centres[axis];
+        let after = centres.partition_point(|&centre| centre < place);
+        let last = centres.len() - 1;
         match after {
             0 => (0, 0, 0.0),
             after if after > last => (last, last, 0.0),
             after => {
-                let (a, b) = (self.centres[after - 1], self.centres[after]);
+                let (a, b) = (centres[after - 1], centres[after]);
                 (after - 1, after, (place - a) / (b - a))
             }
         }
     }
 
-    /// The band at a place; the field is bilinear between centres and constant beyond them.
+    /// The band at a place, or the one after the last within a body; the field is bilinear between centres and constant beyond them.
     fn band(&self, x: f64, (j, k, up): (usize, usize, f64)) -> usize {
-        let n = self.centres.len();
-        let (a, b, right) = self.between(x);
-        let row = |j: usize| {
-            let (left, beside) = (self.values[j * n + a], self.values[j * n + b]);
-            left + right * (beside - left)
+        let n = self.centres[0].len();
+        let (a, b, right) = self.between(0, x);
+        let value = |values: &[f64]| {
+            let row = |j: usize| {
+                let (left, beside) = (values[j * n + a], values[j * n + b]);
+                left + right * (beside - left)
+            };
+            row(j) + up * (row(k) - row(j))
         };
-        let value = row(j) + up * (row(k) - row(j));
+        if self
+            .shares
+            .as_ref()
+            .is_some_and(|shares| value(shares) < 0.5)
+        {
+            return self.bands();
+        }
+        let value = value(&self.values);
         self.levels.partition_point(|(level, _)| *level <= value)
     }
 
     /// Fills the frame: boxes along rows, one for each run of samples in a band.
     pub(super) fn draw(&self, frame: &Frame, (xs, ys): (&Axis, &Axis), marks: &mut Vec<Mark>) {
-        if self.centres.is_empty() {
+        if self.centres.iter().any(Vec::is_empty) {
             return;
         }
-        let mut boxes: Vec<Vec<[f64; 4]>> = vec![Vec::new(); self.bands()];
+        // The last ones are within bodies.
+        let mut boxes: Vec<Vec<[f64; 4]>> = vec![Vec::new(); self.bands() + 1];
         let (width, height) = (frame.right - frame.left, frame.bottom - frame.top);
         let (columns, rows) = ((width / SAMPLE) as usize, (height / SAMPLE) as usize);
         let (wide, high) = (width / columns as f64, height / rows as f64);
         for row in 0..rows {
             let top = frame.top + row as f64 * high;
             let share = (frame.bottom - top - 0.5 * high) / height;
-            let place = self.between(ys.value(share));
+            let place = self.between(1, ys.value(share));
             let band = |column: usize| {
                 let share = (column as f64 + 0.5) / columns as f64;
                 self.band(xs.value(share), place)
@@ -154,7 +184,11 @@ impl Map {
             }
         }
         for (band, boxes) in boxes.into_iter().enumerate() {
-            let colour = self.colour(band);
+            let is_body = band == self.bands();
+            if is_body && boxes.is_empty() {
+                continue;
+            }
+            let colour = if is_body { BODY } else { self.colour(band) };
             marks.push(Mark::Boxes { boxes, colour });
         }
     }

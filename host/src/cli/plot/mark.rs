@@ -44,10 +44,11 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The largest square in the middle.
-    pub(super) fn square(self) -> Self {
+    /// The largest frame in the middle whose width is this many times its height.
+    pub(super) fn fitted(self, ratio: f64) -> Self {
         let (width, height) = (self.right - self.left, self.bottom - self.top);
-        let (aside, above) = (0.5 * (width - height).max(0.0), (height - width).max(0.0));
+        let wide = width.min(ratio * height);
+        let (aside, above) = (0.5 * (width - wide), (height - wide / ratio).max(0.0));
         Self {
             left: self.left + aside,
             right: self.right - aside,

@@ -16,6 +16,8 @@ pub(in crate::cli) const COLOURS: [RGBColor; 6] = [
 ];
 
 pub(super) const INK: RGBColor = RGBColor(38, 38, 38);
+/// Bodies on a map.
+pub(super) const BODY: RGBColor = RGBColor(196, 196, 196);
 pub(super) const GRID: RGBColor = RGBColor(226, 226, 226);
 
 /// The colour of the `i`-th of `count` curves in a sequence: dark violet to yellowish green, evenly lighter (viridis).

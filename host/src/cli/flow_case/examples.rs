@@ -1,0 +1,82 @@
+//! The case files that `--example` prints: those of `examples/flow`.
+
+use serde::{Deserialize, Serialize};
+
+/// A case that comes with the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::cli) enum Example {
+    /// A cylinder at Mach 10.
+    Cylinder,
+    /// A flat plate at incidence.
+    Plate,
+    /// A slot into vacuum.
+    Slot,
+    /// A step in a channel.
+    Step,
+    /// A porous medium of discs.
+    Porous,
+    /// A Knudsen pump.
+    Pump,
+    /// A comb drive.
+    Comb,
+    /// The leading edge of a plate.
+    Edge,
+    /// A plume from a nozzle.
+    Plume,
+    /// A driven cavity across the grid.
+    Cavity,
+    /// An aerofoil.
+    Airfoil,
+}
+
+impl Example {
+    /// Names of all, as the flag takes them.
+    pub(in crate::cli) const NAMES: [&'static str; 11] = [
+        "cylinder", "plate", "slot", "step", "porous", "pump", "comb", "edge", "plume", "cavity",
+        "airfoil",
+    ];
+
+    /// The case file.
+    pub(in crate::cli) fn text(self) -> &'static str {
+        macro_rules! file {
+            ($name:literal) => {
+                include_str!(concat!("../../../../examples/flow/", $name, ".toml"))
+            };
+        }
+        match self {
+            Self::Cylinder => file!("cylinder"),
+            Self::Plate => file!("plate"),
+            Self::Slot => file!("slot"),
+            Self::Step => file!("step"),
+            Self::Porous => file!("porous"),
+            Self::Pump => file!("pump"),
+            Self::Comb => file!("comb"),
+            Self::Edge => file!("edge"),
+            Self::Plume => file!("plume"),
+            Self::Cavity => file!("cavity"),
+            Self::Airfoil => file!("airfoil"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::*;
+
+    #[test]
+    fn examples_are_cases_that_resolve() {
+        for name in Example::NAMES {
+            let from: StrDeserializer<Error> = name.into_deserializer();
+            let text = Example::deserialize(from).expect("an example").text();
+            let case = super::super::file::parsed(text, |_| {});
+            assert!(case.is_ok(), "{name}: {case:?}");
+            assert!(text.starts_with("# "), "{name} says first what it is");
+            assert!(text.contains(&format!("rarefy flow {name}.toml")), "{name}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Plots of a flow past bodies: maps with streamlines and walls, values on the walls, changes of the iterations.
+
+use plotters::style::RGBColor;
+
+use super::results::Outcome;
+use super::surface::{self, Segment};
+use crate::cli::contour::contour;
+use crate::cli::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
+use crate::flow::Shape;
+
+/// Speed of sound over v0 at T0.
+const SOUND: f64 = 0.912_870_929_175_276_9;
+/// Streamlines of a map.
+const STREAMLINES: usize = 24;
+/// Curves of the plot of walls.
+const MOST_CURVES: usize = 6;
+/// Mach number from which on maps show it and not the speed.
+const FAST: f64 = 0.2;
+
+const LINES: RGBColor = RGBColor(20, 20, 20);
+
+/// All plots by the names of their files.
+pub(super) fn figures(outcome: &Outcome) -> Vec<(&'static str, Figure)> {
+    let mut figures = vec![
+        ("speed.png", speed(outcome)),
+        ("density.png", density(outcome)),
+        ("temperature.png", temperature(outcome)),
+        ("residuals.png", residuals(outcome)),
+    ];
+    if !outcome.segments.is_empty() {
+        figures.push(("surface.png", walls(outcome)));
+    }
+    figures
+}
+
+/// Centres of cells between edges.
+fn centres(edges: &[f64]) -> Vec<f64> {
+    edges
+        .windows(2)
+        .map(|ends| 0.5 * (ends[0] + ends[1]))
+        .collect()
+}
+
+fn speed(outcome: &Outcome) -> Figure {
+    let fields = &outcome.found.fields;
+    let linear = outcome.case.gas.linear;
+    let speeds = fields.velocity_x.iter().zip(&fields.velocity_y);
+    let speeds: Vec<f64> = speeds.map(|(u, v)| u.hypot(*v)).collect();
+    let mach = |(speed, t): (&f64, &f64)| match *t > 0.0 {
+        true => speed / (SOUND * t.sqrt()),
+        false => 0.0,
+    };
+    let machs: Vec<f64> = speeds.iter().zip(&fields.temperature).map(mach).collect();
+    let fast = !linear && machs.iter().any(|mach| *mach > FAST);
+    match fast {
+        true => map(outcome, "Mach number", "Mach number", machs, None),
+        false => map(outcome, "Speed", "speed |u| / v_0", speeds, None),
+    }
+}
+
+fn density(outcome: &Outcome) -> Figure {
+    let values = outcome.found.fields.density.clone();
+    match outcome.case.gas.linear {
+        true => map(outcome, "Density", "deviation of n", values, Some(0.0)),
+        false => map(outcome, "Density", "n / n_0", values, None),
+    }
+}
+
+fn temperature(outcome: &Outcome) -> Figure {
+    let values = outcome.found.fields.temperature.clone();
+    match outcome.case.gas.linear {
+        true => map(outcome, "Temperature", "deviation of T", values, Some(0.0)),
+        false => map(outcome, "Temperature", "T / T_0", values, None),
+    }
+}
+
+/// A map of a field with streamlines and walls; about a middle value it has a colour for each sign.
+fn map(
+    outcome: &Outcome,
+    what: &str,
+    legend: &str,
+    mut values: Vec<f64>,
+    middle: Option<f64>,
+) -> Figure {
+    let fields = &outcome.found.fields;
+    let [x, y] = [centres(&fields.x), centres(&fields.y)];
+    let mut sorted: Vec<f64> = values
+        .iter()
+        .zip(&fields.gas)
+        .filter_map(|(value, gas)| (*gas > 0.5 && value.is_finite()).then_some(*value))
+        .collect();
+    sorted.sort_by(f64::total_cmp);
+    // Levels lie between the values that a few of the cells are below or above: corners are far out.
+    let ends = match sorted.len() {
+        0 => vec![],
+        count => vec![sorted[count / 200], sorted[count - 1 - count / 200]],
+    };
+    let levels = round_levels(ends.into_iter(), 10.0);
+    spread(&mut values, &fields.gas, x.len());
+    let map = Map::on([&x, &y], values, levels).within(fields.gas.clone());
+    let map = if middle.is_some() { map.signed() } else { map };
+    let mut curves = streamlines(outcome, &x, &y);
+    curves.extend(
+        surface::walls(&outcome.segments)
+            .map(|points| Curve::new("", points, LINES).stroke(Stroke::Solid)),
+    );
+    let ends = |edges: &[f64]| match edges {
+        [first, .., last] => (*first, *last),
+        _ => (0.0, 1.0),
+    };
+    Figure {
+        title: format!("{what}, {}", outcome.named()),
+        panels: vec![
+            Panel::new("x", "y", curves)
+                .over_rectangle(map, [ends(&fields.x), ends(&fields.y)])
+                .legend(legend),
+        ],
+    }
+}
+
+/// Continues a field from the gas into bodies, so that maps have no seam along walls.
+fn spread(values: &mut [f64], gas: &[f64], nx: usize) {
+    let mut filled: Vec<bool> = gas.iter().map(|gas| *gas > 0.0).collect();
+    // Maps interpolate between neighbours; two rows behind a wall are enough.
+    for _ in 0..2 {
+        let mut next = Vec::new();
+        for at in (0..values.len()).filter(|at| !filled[*at]) {
+            let column = at % nx;
+            let around = [
+                (column > 0).then(|| at - 1),
+                (column + 1 < nx).then(|| at + 1),
+                at.checked_sub(nx),
+                (at + nx < values.len()).then(|| at + nx),
+            ];
+            let around = around.into_iter().flatten().filter(|other| filled[*other]);
+            let (sum, count) =
+                around.fold((0.0, 0), |(sum, n), other| (sum + values[other], n + 1));
+            if count > 0 {
+                next.push((at, sum / f64::from(count)));
+            }
+        }
+        for (at, value) in next {
+            values[at] = value;
+            filled[at] = true;
+        }
+    }
+}
+
+/// Lines of equal mass flow from the lower left corner.
+fn streamlines(outcome: &Outcome, x: &[f64], y: &[f64]) -> Vec<Curve> {
+    let fields = &outcome.found.fields;
+    let stream = stream_function(outcome);
+    let in_gas = stream
+        .iter()
+        .zip(&fields.gas)
+        .filter(|(_, gas)| **gas > 0.5);
+    let ends = in_gas.fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(low, high), (value, _)| (low.min(*value), high.max(*value)),
+    );
+    let step = (ends.1 - ends.0) / STREAMLINES as f64;
+    // Of a gas at rest roundoff alone would be drawn.
+    if !(step.is_finite() && step > 1e-12) {
+        return Vec::new();
+    }
+    let nx = x.len();
+    let in_body = |point: &(f64, f64)| {
+        let at = |edges: &[f64], place: f64| {
+            let after = edges.partition_point(|edge| *edge <= place);
+            after.saturating_sub(1).min(edges.len().saturating_sub(2))
+        };
+        fields.gas[at(&fields.y, point.1) * nx + at(&fields.x, point.0)] < 0.5
+    };
+    let mut curves = Vec::new();
+    for k in 0..STREAMLINES {
+        let level = ends.0 + (k as f64 + 0.5) * step;
+        for mut points in contour(&stream, x, y, level) {
+            for point in &mut points {
+                if in_body(point) {
+                    *point = (f64::NAN, f64::NAN);
+                }
+            }
+            curves.push(Curve::new("", points, LINES).stroke(Stroke::Thin));
+        }
+    }
+    if let Some(first) = curves.first_mut() {
+        first.label = "streamlines".into();
+    }
+    curves
+}
+
+/// The mass that flows between the lower left corner and the centre of each cell.
+fn stream_function(outcome: &Outcome) -> Vec<f64> {
+    let fields = &outcome.found.fields;
+    let (nx, ny) = (
+        fields.x.len().saturating_sub(1),
+        fields.y.len().saturating_sub(1),
+    );
+    let linear = outcome.case.gas.linear;
+    let flow = |at: usize, velocity: &[f64]| {
+        let density = if linear { 1.0 } else { fields.density[at] };
+        fields.gas[at] * density * velocity[at]
+    };
+    let mut values = vec![0.0; nx * ny];
+    let mut along = 0.0;
+    for i in 0..nx {
+        let dx = fields.x[i + 1] - fields.x[i];
+        // The flow through the bottom up to the middle of this column.
+        let through = if ny > 0 {
+            dx * flow(i, &fields.velocity_y)
+        } else {
+            0.0
+        };
+        let mut below = along - 0.5 * through;
+        along -= through;
+        for j in 0..ny {
+            let at = j * nx + i;
+            let flux = (fields.y[j + 1] - fields.y[j]) * flow(at, &fields.velocity_x);
+            values[at] = below + 0.5 * flux;
+            below += flux;
+        }
+    }
+    values
+}
+
+/// Pressure, shear and heat along the walls: over the angle of round bodies, else over the arc length.
+fn walls(outcome: &Outcome) -> Figure {
+    let shapes = outcome.case.bodies.iter().map(|body| &body.shape);
+    let round = shapes
+        .clone()
+        .all(|shape| matches!(shape, Shape::Circle { .. } | Shape::Ellipse { .. }));
+    let place = |segment: &Segment| if round { segment.angle } else { segment.arc };
+    let across = match round {
+        true => "angle about the centre in degrees",
+        false => "arc length from the first point",
+    };
+    let same = |a: &Segment, b: &Segment| (a.raw.body, a.curve) == (b.raw.body, b.curve);
+    let curves: Vec<&[Segment]> = outcome.segments.chunk_by(same).collect();
+    let several = outcome.case.bodies.len() > 1 || curves.len() > 1;
+    let panel = |value: usize, label: &str| {
+        let curves = curves.iter().take(MOST_CURVES).enumerate();
+        let curves = curves.map(|(k, segments)| {
+            let mut points: Vec<(f64, f64)> = Vec::new();
+            let mut last: Option<&Segment> = None;
+            for segment in *segments {
+                // A gap where the domain cuts the body.
+                let apart = |last: &Segment| {
+                    segment.arc - last.arc > 3.0 * (segment.raw.length + last.raw.length)
+                };
+                if last.is_some_and(apart) {
+                    points.push((f64::NAN, f64::NAN));
+                }
+                points.push((place(segment), segment.mean[value]));
+                last = Some(segment);
+            }
+            let name = segments
+                .first()
+                .and_then(|segment| outcome.case.bodies.get(segment.raw.body)?.name.clone());
+            let name = name.filter(|_| several).unwrap_or_default();
+            Curve::new(name, points, COLOURS[k % COLOURS.len()])
+        });
+        Panel::new(across, label, curves.collect())
+    };
+    let shown = match curves.len() > MOST_CURVES {
+        true => format!(", {MOST_CURVES} of {} outlines", curves.len()),
+        false => String::new(),
+    };
+    Figure {
+        title: format!("Walls{shown}, {}", outcome.named()),
+        panels: vec![
+            panel(0, "pressure / ρ_0 v_0²"),
+            panel(1, "shear / ρ_0 v_0²"),
+            panel(2, "heat / ρ_0 v_0³"),
+        ],
+    }
+}
+
+fn residuals(outcome: &Outcome) -> Figure {
+    let points = outcome.found.history.iter().enumerate();
+    let points = points.map(|(k, change)| ((k + 1) as f64, *change));
+    Figure {
+        title: format!("Change of an iteration, {}", outcome.named()),
+        panels: vec![
+            Panel::new(
+                "iteration",
+                "change",
+                vec![Curve::new("", points, COLOURS[0]).stroke(Stroke::Dotted)],
+            )
+            .semilogarithmic(),
+        ],
+    }
+}

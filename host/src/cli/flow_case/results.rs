@@ -1,0 +1,321 @@
+//! Results of a flow past bodies: the record, fields for VTK, tables, summary.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::plots;
+use super::surface::{self, Segment};
+use crate::bgk::Units;
+use crate::cli::output::columns;
+use crate::cli::report::Output;
+use crate::cli::summary::Summary;
+use crate::cli::text::short;
+use crate::cli::vti::{Image, Rectilinear};
+use crate::error::{Error, Result};
+use crate::flow::{Case, Findings, Flux, ModelName, Side};
+
+/// Widths of cells that differ by less than this share are one.
+const UNIFORM: f64 = 1e-9;
+
+/// A solved case.
+pub(super) struct Outcome {
+    pub(super) case: Case,
+    pub(super) found: Findings,
+    pub(super) segments: Vec<Segment>,
+    /// Units of the case in SI units.
+    pub(super) units: Option<Units>,
+}
+
+impl Outcome {
+    pub(super) fn new(case: Case, found: Findings) -> Result<Self> {
+        let units = case.gas.si.map(|si| si.units()).transpose()?;
+        let segments = surface::along_outlines(&case, &found.surface);
+        Ok(Self {
+            case,
+            found,
+            segments,
+            units,
+        })
+    }
+
+    /// `result` of the record.
+    pub(super) fn result(&self) -> Value {
+        let found = &self.found;
+        let bodies = found.bodies.iter().map(|loads| {
+            let mut body = json!(loads);
+            if let Some([force, power, long]) = self.scales() {
+                for (key, value) in [
+                    ("force_x_n_m", force * loads.force_x),
+                    ("force_y_n_m", force * loads.force_y),
+                    ("moment_n", force * long * loads.moment),
+                    ("heat_w_m", power * loads.heat),
+                ] {
+                    body[key] = json!(value);
+                }
+            }
+            body
+        });
+        json!({
+            "bodies": bodies.collect::<Vec<_>>(),
+            "sides": self.sides(),
+            "cells": found.cells,
+            "nodes": found.nodes,
+            "iterations": found.iterations,
+            "change": found.change,
+            "balance": self.flux(&found.balance),
+        })
+    }
+
+    /// Units of forces and powers of a unit of span, in N/m and W/m, and of lengths in m.
+    fn scales(&self) -> Option<[f64; 3]> {
+        let (units, si) = (self.units?, self.case.gas.si?);
+        Some([
+            units.pressure_pa * si.length,
+            units.heat_flux_w_m2 * si.length,
+            si.length,
+        ])
+    }
+
+    /// Flows out of the domain, in SI units too where the case is in these.
+    fn flux(&self, flux: &Flux) -> Value {
+        let mut object = json!(flux);
+        if let (Some(units), Some([force, power, long])) = (&self.units, self.scales()) {
+            let mass = units.density_kg_m3 * units.velocity_m_s * long;
+            for (key, value) in [
+                ("mass_kg_s_m", mass * flux.mass),
+                ("momentum_x_n_m", force * flux.momentum_x),
+                ("momentum_y_n_m", force * flux.momentum_y),
+                ("energy_w_m", power * flux.energy),
+            ] {
+                object[key] = json!(value);
+            }
+        }
+        object
+    }
+
+    /// The sides by their names; the halves of a split one, `top.left` and `top.right`, are within it.
+    fn sides(&self) -> Value {
+        let mut sides = Map::new();
+        for (name, flux) in &self.found.sides {
+            let flux = self.flux(flux);
+            match name.split_once(['.', ' ', '_']) {
+                None => {
+                    sides.insert(name.clone(), flux);
+                }
+                Some((side, half)) => {
+                    let whole = sides.entry(side).or_insert_with(|| json!({}));
+                    whole[half] = flux;
+                }
+            }
+        }
+        Value::Object(sides)
+    }
+
+    /// Writes tables, fields and plots.
+    pub(super) fn write(&self, out: &mut Output) -> Result<()> {
+        let case = toml::to_string_pretty(&self.case)
+            .map_err(|e| Error::Numerical(format!("the case could not be written: {e}")))?;
+        out.put("case.toml", case.as_bytes())?;
+        let history = (1..).zip(&self.found.history);
+        let history = columns!(history, |(iteration, change)| [
+            ("iteration", iteration),
+            ("change", change)
+        ]);
+        out.put("history.csv", &history?)?;
+        let wanted = self.case.output;
+        if wanted.surface && !self.segments.is_empty() {
+            out.put("surface.csv", &surface::table(&self.case, &self.segments)?)?;
+            out.put("walls.vtp", &surface::lines(&self.segments))?;
+        }
+        if wanted.fields {
+            self.write_fields(out, None)?;
+            if let Some(units) = &self.units {
+                self.write_fields(out, Some(units))?;
+            }
+        }
+        if wanted.plots {
+            for (name, figure) in plots::figures(self) {
+                out.plot(name, figure);
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields of the cells: an image where all cells are squares of one size, else a rectilinear grid.
+    fn write_fields(&self, out: &mut Output, units: Option<&Units>) -> Result<()> {
+        let fields = &self.found.fields;
+        let long = match (units, self.case.gas.si) {
+            (Some(_), Some(si)) => si.length,
+            _ => 1.0,
+        };
+        let edges = [&fields.x, &fields.y];
+        let edges = edges.map(|edges| edges.iter().map(|x| long * x).collect::<Vec<f64>>());
+        let scaled = |values: &[f64], unit: f64| values.iter().map(|v| unit * v).collect();
+        let unit = |of: fn(&Units) -> f64| units.map_or(1.0, of);
+        let vector = |x: &[f64], y: &[f64], unit: f64| -> Vec<[f64; 3]> {
+            let pairs = x.iter().zip(y);
+            pairs.map(|(x, y)| [unit * x, unit * y, 0.0]).collect()
+        };
+        // p0 is half of rho0 v0^2.
+        let pressure = match units {
+            Some(units) => 0.5 * units.pressure_pa,
+            None => 1.0,
+        };
+        let scalars = vec![
+            ("gas", fields.gas.clone()),
+            (
+                "density",
+                scaled(&fields.density, unit(|u| u.density_kg_m3)),
+            ),
+            (
+                "temperature",
+                scaled(&fields.temperature, unit(|u| u.temperature_k)),
+            ),
+            ("pressure", scaled(&self.pressure(), pressure)),
+        ];
+        let vectors = vec![
+            (
+                "velocity",
+                vector(
+                    &fields.velocity_x,
+                    &fields.velocity_y,
+                    unit(|u| u.velocity_m_s),
+                ),
+            ),
+            (
+                "heat_flux",
+                vector(&fields.heat_x, &fields.heat_y, unit(|u| u.heat_flux_w_m2)),
+            ),
+        ];
+        let end = if units.is_some() { "_si" } else { "" };
+        match [spacing(&edges[0]), spacing(&edges[1])] {
+            [Some(dx), Some(dy)] => {
+                let image = Image {
+                    cells: [edges[0].len() - 1, edges[1].len() - 1],
+                    origin: [edges[0][0], edges[1][0]],
+                    spacing: [dx, dy],
+                    scalars,
+                    vectors,
+                };
+                out.put(&format!("flow{end}.vti"), &image.encode())
+            }
+            _ => {
+                let grid = Rectilinear {
+                    edges: [&edges[0], &edges[1]],
+                    scalars,
+                    vectors,
+                };
+                out.put(&format!("flow{end}.vtr"), &grid.encode())
+            }
+        }
+    }
+
+    /// Pressure over p0; its deviation in linearised cases.
+    fn pressure(&self) -> Vec<f64> {
+        let fields = &self.found.fields;
+        let pairs = fields.density.iter().zip(&fields.temperature);
+        let linear = self.case.gas.linear;
+        pairs
+            .map(|(n, t)| if linear { n + t } else { n * t })
+            .collect()
+    }
+
+    /// The flow in a few words, for titles.
+    pub(super) fn named(&self) -> String {
+        let gas = &self.case.gas;
+        let model = match gas.model {
+            ModelName::Bgk => "BGK",
+            ModelName::Shakhov => "Shakhov",
+        };
+        let linear = if gas.linear { ", linearised" } else { "" };
+        format!(
+            "δ = {}, {model}{linear}, {} cells, {} velocities",
+            short(gas.delta),
+            self.found.cells,
+            self.found.nodes
+        )
+    }
+
+    /// The summary.
+    pub(super) fn summary(&self, total: Duration, spent: Duration) -> Summary {
+        let found = &self.found;
+        let title = match self.speed() {
+            Some(speed) => format!("Flow at S = {}, {}", short(speed), self.named()),
+            None => format!("Flow, {}", self.named()),
+        };
+        let mut summary = Summary::new(title).row(
+            "iteration",
+            format!(
+                "{} after {} iterations, change {:.1e}",
+                found.status, found.iterations, found.change
+            ),
+        );
+        for loads in &found.bodies {
+            let number = |value: f64| format!("{value:.6}");
+            let mut text = format!(
+                "force {}, {}; moment {}; heat {}",
+                number(loads.force_x),
+                number(loads.force_y),
+                number(loads.moment),
+                number(loads.heat)
+            );
+            let coefficients = [
+                ("C_D", loads.drag_coefficient),
+                ("C_L", loads.lift_coefficient),
+                ("C_H", loads.heat_coefficient),
+            ];
+            for (name, value) in coefficients {
+                if let Some(value) = value {
+                    text.push_str(&format!("; {name} = {value:.4}"));
+                }
+            }
+            summary = summary.row(&loads.name, text);
+            if let Some([force, power, _]) = self.scales() {
+                summary = summary.row(
+                    "",
+                    format!(
+                        "force {}, {} N/m; heat {} W/m",
+                        short(force * loads.force_x),
+                        short(force * loads.force_y),
+                        short(power * loads.heat)
+                    ),
+                );
+            }
+        }
+        for (name, flux) in &found.sides {
+            summary = summary.row(
+                name,
+                format!("mass {:.6}, energy {:.6} out", flux.mass, flux.energy),
+            );
+        }
+        let balance = &found.balance;
+        summary
+            .row(
+                "balance",
+                format!(
+                    "mass {:.1e}, momentum {:.1e}, {:.1e}, energy {:.1e}",
+                    balance.mass, balance.momentum_x, balance.momentum_y, balance.energy
+                ),
+            )
+            .wall_time(total, "the iteration", spent)
+    }
+
+    /// Speed ratio of the first stream.
+    fn speed(&self) -> Option<f64> {
+        let sides = &self.case.sides;
+        let sides = [&sides.left, &sides.right, &sides.bottom, &sides.top];
+        sides.into_iter().find_map(|side| match side {
+            Side::Stream(stream) => stream.speed_ratio,
+            _ => None,
+        })
+    }
+}
+
+/// The width of cells of one width.
+fn spacing(edges: &[f64]) -> Option<f64> {
+    let (first, last) = (edges.first()?, edges.last()?);
+    let width = (last - first) / (edges.len() - 1) as f64;
+    let even = |ends: &[f64]| (ends[1] - ends[0] - width).abs() <= UNIFORM * width;
+    edges.windows(2).all(even).then_some(width)
+}
