@@ -226,3 +226,37 @@ def test_flows_by_the_integral_take_a_degree_of_the_sphere() -> None:
         rarefy.shock(1.4, sphere=5)
     with pytest.raises(ValueError, match="degree"):
         couette(sphere=6)
+
+
+def _cylinder() -> dict[str, Any]:
+    stream = {"kind": "stream", "speed_ratio": 1.82574}
+    return {
+        "gas": {"delta": 1.0, "omega": 0.734},
+        "domain": {"x": [-1.5, 1.5], "y": [0.0, 1.5], "h": 0.1},
+        "sides": {"left": stream, "right": stream, "bottom": {"kind": "mirror"}, "top": stream},
+        "body": [{"name": "cylinder", "shape": "circle", "radius": 0.5}],
+    }
+
+
+def test_a_flow_past_a_cylinder() -> None:
+    flow = rarefy.flow(_cylinder(), tolerance=1e-3)
+    assert flow.status == "converged"
+    # The upper half of a cylinder, whose drag coefficient on fine cells is 2.36.
+    assert 2.0 * flow.bodies["cylinder"]["drag_coefficient"] == pytest.approx(2.45, abs=0.15)
+    assert flow.density.shape == (15, 30)
+    assert flow.gas.min() == 0.0
+    assert flow.walls["length"].sum() == pytest.approx(np.pi / 2, rel=0.02)
+    assert set(flow.sides) == {"left", "right", "top"}
+    assert flow.plot("density").get_xlabel() == "x"
+
+
+def test_cases_that_are_not_right_are_refused(tmp_path: Path) -> None:
+    case = _cylinder()
+    case["body"][0]["radius"] = -1.0
+    with pytest.raises(ValueError, match=r"body 1: radius: -1; expected a positive number"):
+        rarefy.flow(case)
+    with pytest.raises(ValueError, match="run on the CPU"):
+        rarefy.flow(_cylinder(), backend="cuda")  # type: ignore[arg-type]
+    (tmp_path / "case.toml").write_text("[gas\n")
+    with pytest.raises(ValueError, match=r"case\.toml"):
+        rarefy.flow(tmp_path / "case.toml")

@@ -11,12 +11,14 @@ mod resolve;
 mod results;
 mod space;
 mod steady;
+mod walls;
 
 pub use case::{
     Body, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Shape, Side, Sides, Solver,
     State, Stream, Velocities,
 };
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
+pub use walls::{Segment, along_outlines};
 
 use crate::error::{Error, Result};
 use problem::Problem;

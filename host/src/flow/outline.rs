@@ -9,7 +9,7 @@ const STATIONS: usize = 80;
 
 /// A closed curve.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Outline {
+pub(super) enum Outline {
     /// A circle from its rightmost point, anticlockwise: centre and radius.
     Circle([f64; 2], f64),
     /// A polygon from its first corner, in the sense of its corners.
@@ -18,7 +18,7 @@ pub(crate) enum Outline {
 
 impl Outline {
     /// Least and greatest coordinates.
-    pub(crate) fn bounds(&self) -> [[f64; 2]; 2] {
+    pub(super) fn bounds(&self) -> [[f64; 2]; 2] {
         match self {
             Self::Circle([x, y], r) => [[x - r, y - r], [x + r, y + r]],
             Self::Polygon(points) => {
@@ -35,7 +35,7 @@ impl Outline {
     }
 
     /// Arc length from the first point to the point of the curve next to this one, and the distance to it.
-    pub(crate) fn arc(&self, [x, y]: [f64; 2]) -> (f64, f64) {
+    pub(super) fn arc(&self, [x, y]: [f64; 2]) -> (f64, f64) {
         match self {
             Self::Circle([cx, cy], radius) => {
                 let (dx, dy) = (x - cx, y - cy);
@@ -73,7 +73,7 @@ pub(super) fn edges(points: &[[f64; 2]]) -> impl Iterator<Item = ([f64; 2], [f64
 
 impl Body {
     /// The curves of the outline: one, or that of each circle.
-    pub(crate) fn outlines(&self) -> Vec<Outline> {
+    pub(super) fn outlines(&self) -> Vec<Outline> {
         match &self.shape {
             Shape::Circle { centre, radius } => vec![Outline::Circle(*centre, *radius)],
             Shape::Circles { circles } => {
@@ -110,22 +110,24 @@ impl Body {
         }
     }
 
-    /// The point about which moments and angles are taken: the centre, or the middle of the extent.
-    pub(crate) fn centre(&self) -> [f64; 2] {
+    /// The point about which angles are taken: the centre, or the mean of corners or of centres.
+    pub(super) fn centre(&self) -> [f64; 2] {
+        fn mean<const N: usize>(points: &[[f64; N]]) -> [f64; 2] {
+            let sum = |axis: usize| points.iter().map(|point| point[axis]).sum::<f64>();
+            [0, 1].map(|axis| sum(axis) / points.len() as f64)
+        }
         match &self.shape {
             Shape::Circle { centre, .. }
             | Shape::Ellipse { centre, .. }
             | Shape::Rectangle { centre, .. }
             | Shape::Naca { centre, .. } => *centre,
-            Shape::Polygon { .. } | Shape::Circles { .. } => {
-                let [low, high] = self.bounds();
-                [0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])]
-            }
+            Shape::Polygon { points } => mean(points),
+            Shape::Circles { circles } => mean(circles),
         }
     }
 
     /// Least and greatest coordinates.
-    pub(crate) fn bounds(&self) -> [[f64; 2]; 2] {
+    pub(super) fn bounds(&self) -> [[f64; 2]; 2] {
         let none = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
         self.outlines().iter().fold(none, |[low, high], outline| {
             let [a, b] = outline.bounds();

@@ -5,7 +5,8 @@ exact sums             `sum`, `mean`, `norm`, `dot`, `ExactAccumulator`, `decima
 oscillatory integrals  `longman`, `longman_between`
 collision integral     `collide`, `Relaxation`, `CellCollisions`, `rates`
 energy space           `Isotropic`, `isotropic_rates`, `Market`
-flows                  `shock`, `cavity`, `couette`, `fourier`, `poiseuille`, `Simulation`, `units`
+flows                  `shock`, `cavity`, `couette`, `fourier`, `poiseuille`, `Simulation`, `units`;
+                       past bodies `flow`
 files and devices      `load`, `doctor`
 =====================  ====================================================================================
 
@@ -35,6 +36,7 @@ from .collision import (
     velocity_moments,
 )
 from .flows import (
+    BodiesResult,
     CavityResult,
     FlowResult,
     PlatesResult,
@@ -43,6 +45,7 @@ from .flows import (
     Units,
     cavity,
     couette,
+    flow,
     fourier,
     inflow,
     poiseuille,
@@ -65,6 +68,7 @@ from .relaxation import Relaxation, RelaxationResult
 from .sums import ExactAccumulator, Spectrum, decimal_dot, decimal_sum, dft, dot, exact_value, mean, norm, sum
 
 __all__ = [
+    "BodiesResult",
     "CavityResult",
     "CellCollisions",
     "DeviceError",
@@ -102,6 +106,7 @@ __all__ = [
     "doctor",
     "dot",
     "exact_value",
+    "flow",
     "fourier",
     "inflow",
     "isotropic_initial",

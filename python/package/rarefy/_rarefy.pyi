@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Protocol, overload
 
@@ -160,6 +160,9 @@ class Market(_Run):
 # Flows.
 
 def units(species: str, pressure: float, temperature: float) -> tuple[dict[str, float], float]: ...
+def flow_case(
+    case: dict[str, Any], observe: Callable[[int, float], None] | None = None
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, _Array], dict[str, _Array]]: ...
 
 class Problem:
     @staticmethod

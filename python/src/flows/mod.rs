@@ -1,5 +1,6 @@
 //! Flows: problems, solutions in time, and steady ones.
 
+mod bodies;
 mod problem;
 mod results;
 mod steady;
@@ -33,5 +34,6 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MOST_STEPS", SimulationConfig::MOST_STEPS)?;
     m.add_function(wrap_pyfunction!(steady::gradient, m)?)?;
     m.add_function(wrap_pyfunction!(steady::directions, m)?)?;
+    m.add_function(wrap_pyfunction!(bodies::flow_case, m)?)?;
     m.add_function(wrap_pyfunction!(units, m)?)
 }

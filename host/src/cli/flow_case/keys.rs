@@ -119,7 +119,13 @@ pub(super) fn check(document: &DeTable) -> Result<(), Fault> {
         }
     }
     if let Some(velocities) = table_in(document, "velocities") {
-        of_kind(velocities, ("kind", &VELOCITIES), &[], "[velocities]")?;
+        if velocities.contains_key("kind") {
+            of_kind(velocities, ("kind", &VELOCITIES), &[], "[velocities]")?;
+        } else {
+            // The other keys say which kind it is.
+            let keys = VELOCITIES.iter().flat_map(|(_, keys)| *keys).copied();
+            known(velocities, &keys.collect::<Vec<_>>(), "[velocities]")?;
+        }
     }
     let sides = table_in(document, "sides").into_iter().flatten();
     for (name, side) in sides {

@@ -3,10 +3,10 @@
 use plotters::style::RGBColor;
 
 use super::results::Outcome;
-use super::surface::{self, Segment};
+use super::surface;
 use crate::cli::contour::contour;
 use crate::cli::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
-use crate::flow::Shape;
+use crate::flow::{Segment, Shape};
 
 /// Speed of sound over v0 at T0.
 const SOUND: f64 = 0.912_870_929_175_276_9;

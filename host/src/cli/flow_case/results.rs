@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::plots;
-use super::surface::{self, Segment};
+use super::surface;
 use crate::bgk::Units;
 use crate::cli::output::columns;
 use crate::cli::report::Output;
@@ -13,7 +13,7 @@ use crate::cli::summary::Summary;
 use crate::cli::text::short;
 use crate::cli::vti::{Image, Rectilinear};
 use crate::error::{Error, Result};
-use crate::flow::{Case, Findings, Flux, ModelName, Side};
+use crate::flow::{Case, Findings, Flux, ModelName, Segment, Side, along_outlines};
 
 /// Widths of cells that differ by less than this share are one.
 const UNIFORM: f64 = 1e-9;
@@ -30,7 +30,7 @@ pub(super) struct Outcome {
 impl Outcome {
     pub(super) fn new(case: Case, found: Findings) -> Result<Self> {
         let units = case.gas.si.map(|si| si.units()).transpose()?;
-        let segments = surface::along_outlines(&case, &found.surface);
+        let segments = along_outlines(&case, &found.surface);
         Ok(Self {
             case,
             found,

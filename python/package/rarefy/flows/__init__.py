@@ -4,6 +4,7 @@ Velocities are in units of ``v0 = sqrt(2 R T0)``, times in ``1/nu0``, lengths in
 reference state. Pressures are in ``rho0 v0^2``, so that ``p = n T/2``, and heat fluxes in ``rho0 v0^3``.
 """
 
+from .bodies import BodiesResult, flow
 from .cavity import CavityResult, cavity
 from .fields import FlowResult
 from .plates import PlatesResult, couette, fourier, poiseuille
@@ -12,6 +13,7 @@ from .simulation import Simulation, inflow, wall
 from .units import Units, units
 
 __all__ = [
+    "BodiesResult",
     "CavityResult",
     "FlowResult",
     "PlatesResult",
@@ -20,6 +22,7 @@ __all__ = [
     "Units",
     "cavity",
     "couette",
+    "flow",
     "fourier",
     "inflow",
     "poiseuille",

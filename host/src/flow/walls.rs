@@ -1,0 +1,198 @@
+//! Values on the walls in the order of the outlines, averaged over neighbouring segments.
+
+use std::cmp::Ordering;
+
+use super::case::{Body, Case, Side};
+use super::findings::SurfacePoint;
+use super::outline::Outline;
+
+/// A segment of a wall with its place on the outline of its body.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Segment {
+    /// The curve of the outline, of which bodies of many circles have several.
+    pub curve: usize,
+    /// Arc length from the first point of the curve to the middle of the segment.
+    pub arc: f64,
+    /// Angle of the middle about the centre of the curve, in degrees from 0 to 360.
+    pub angle: f64,
+    /// The segment as the solver found it.
+    pub raw: SurfacePoint,
+    /// Pressure, shear and heat averaged by length over the segment and its two neighbours: a sliver of a cell has few digits.
+    pub mean: [f64; 3],
+}
+
+impl Segment {
+    /// Its ends.
+    pub fn ends(&self) -> [[f64; 2]; 2] {
+        let ([x, y], [nx, ny]) = (self.raw.point, self.raw.normal);
+        let half = 0.5 * self.raw.length;
+        [
+            [x + half * ny, y - half * nx],
+            [x - half * ny, y + half * nx],
+        ]
+    }
+
+    fn values(&self) -> [f64; 3] {
+        [self.raw.pressure, self.raw.shear, self.raw.heat]
+    }
+}
+
+/// The segments of all bodies, along their outlines.
+pub fn along_outlines(case: &Case, surface: &[SurfacePoint]) -> Vec<Segment> {
+    let outlines: Vec<_> = case.bodies.iter().map(Body::outlines).collect();
+    let shifts = shifts(case);
+    let mut segments: Vec<Segment> = surface
+        .iter()
+        .filter_map(|raw| {
+            let curves = outlines.get(raw.body)?;
+            let places = shifts.iter().flat_map(|shift| {
+                let point = [raw.point[0] - shift[0], raw.point[1] - shift[1]];
+                let curves = curves.iter().enumerate();
+                curves.map(move |(k, curve)| (k, point, curve.arc(point)))
+            });
+            // The curve next to the middle.
+            let nearest = places.min_by(|a, b| a.2.1.total_cmp(&b.2.1));
+            let (curve, point, (arc, _)) = nearest?;
+            let [x, y] = match &curves[curve] {
+                Outline::Circle(centre, _) => *centre,
+                Outline::Polygon(_) => case.bodies[raw.body].centre(),
+            };
+            let angle = (point[1] - y).atan2(point[0] - x).to_degrees();
+            Some(Segment {
+                curve,
+                arc,
+                angle: angle.rem_euclid(360.0),
+                raw: *raw,
+                mean: [0.0; 3],
+            })
+        })
+        .collect();
+    let order = |a: &Segment, b: &Segment| -> Ordering {
+        let curves = (a.raw.body, a.curve).cmp(&(b.raw.body, b.curve));
+        curves.then(a.arc.total_cmp(&b.arc))
+    };
+    segments.sort_by(order);
+    let curve = |a: &Segment, b: &Segment| (a.raw.body, a.curve) == (b.raw.body, b.curve);
+    segments.chunk_by_mut(curve).for_each(average);
+    segments
+}
+
+/// Displacements of a body and of its images across periodic sides.
+fn shifts(case: &Case) -> Vec<[f64; 2]> {
+    let along = |side: &Side, [low, high]: [f64; 2]| match side {
+        Side::Periodic { .. } => vec![0.0, low - high, high - low],
+        _ => vec![0.0],
+    };
+    let x = along(&case.sides.left, case.domain.x);
+    let y = along(&case.sides.bottom, case.domain.y);
+    let shifts = x.iter().flat_map(|x| y.iter().map(move |y| [*x, *y]));
+    shifts.collect()
+}
+
+/// Averages over neighbours along a curve, which is closed unless the domain cuts it.
+fn average(segments: &mut [Segment]) {
+    let count = segments.len();
+    let touch = |a: &Segment, b: &Segment| {
+        let (p, q) = (a.raw.point, b.raw.point);
+        let apart = (p[0] - q[0]).hypot(p[1] - q[1]);
+        apart <= a.raw.length + b.raw.length
+    };
+    let mean = |k: usize| {
+        let here = &segments[k];
+        let around = [(k + count - 1) % count, (k + 1) % count];
+        let around = around.into_iter().enumerate().filter(|&(side, other)| {
+            // Two segments are each other's neighbours once.
+            other != k && !(side == 1 && count == 2) && touch(here, &segments[other])
+        });
+        let taken = around.map(|(_, other)| other).chain([k]);
+        let (mut sums, mut long) = ([0.0; 3], 0.0);
+        for other in taken {
+            let other = &segments[other];
+            long += other.raw.length;
+            for (sum, value) in sums.iter_mut().zip(other.values()) {
+                *sum += other.raw.length * value;
+            }
+        }
+        match long > 0.0 {
+            true => sums.map(|sum| sum / long),
+            false => here.values(),
+        }
+    };
+    let means: Vec<_> = (0..count).map(mean).collect();
+    for (segment, mean) in segments.iter_mut().zip(means) {
+        segment.mean = mean;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Segments of a circle of radius 1, shuffled, with the pressure 1 + cos and one sliver.
+    fn circle(half: bool) -> (Case, Vec<SurfacePoint>) {
+        let vacuum = json!({ "kind": "vacuum" });
+        let case = json!({
+            "gas": { "delta": 1 },
+            "domain": { "x": [-2, 2], "y": [-2, 2], "h": 0.1 },
+            "sides": { "left": vacuum, "right": vacuum, "bottom": vacuum, "top": vacuum },
+            "body": [{ "shape": "circle", "radius": 1 }],
+        });
+        let case: Case = serde_json::from_value(case).expect("a case");
+        let count = if half { 30 } else { 60 };
+        let step = std::f64::consts::TAU / 60.0;
+        let mut points: Vec<SurfacePoint> = (0..count)
+            .map(|k| {
+                let (sin, cos) = (step * (f64::from(k) + 0.5)).sin_cos();
+                SurfacePoint {
+                    body: 0,
+                    point: [cos, sin],
+                    normal: [cos, sin],
+                    length: step,
+                    pressure: 1.0 + cos,
+                    shear: 0.0,
+                    heat: f64::from(k),
+                }
+            })
+            .collect();
+        points.sort_by(|a, b| a.point[0].total_cmp(&b.point[0]));
+        (case, points)
+    }
+
+    #[test]
+    fn segments_follow_the_outline() {
+        let (case, points) = circle(false);
+        let segments = along_outlines(&case, &points);
+        assert_eq!(segments.len(), 60);
+        for (k, segment) in segments.iter().enumerate() {
+            assert_eq!(segment.raw.heat, k as f64);
+            assert!((segment.angle - 6.0 * (k as f64 + 0.5)).abs() < 1e-9);
+            assert!((segment.arc - segment.angle.to_radians()).abs() < 1e-12);
+        }
+        // The first segment has the last one as a neighbour.
+        assert!((segments[0].mean[2] - 20.0).abs() < 1e-12);
+        assert!((segments[30].mean[2] - 30.0).abs() < 1e-12);
+        let (case, points) = circle(true);
+        let segments = along_outlines(&case, &points);
+        assert!((segments[0].mean[2] - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn slivers_hardly_count() {
+        let (case, mut points) = circle(false);
+        let at = points
+            .iter()
+            .position(|point| point.heat == 10.0)
+            .expect("a segment");
+        points[at].length = 1e-6;
+        points[at].heat = 1e4;
+        let segments = along_outlines(&case, &points);
+        let sliver = segments
+            .iter()
+            .find(|s| s.raw.heat == 1e4)
+            .expect("a segment");
+        assert!((sliver.mean[2] - 10.0).abs() < 0.1, "{:?}", sliver.mean);
+    }
+}

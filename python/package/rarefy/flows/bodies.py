@@ -1,0 +1,187 @@
+"""Steady flows past and through bodies in a plane."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import _rarefy
+from .._results import Array, Result
+from .._run import _Bar, compute, plain, warn
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BodiesResult(Result):
+    """A steady flow past and through bodies.
+
+    Attributes
+    ----------
+    case
+        The case in full.
+    bodies
+        Loads on each body by its name: ``force_x``, ``force_y``, ``moment``, ``heat``, and with a stream ``drag_coefficient``,
+        ``lift_coefficient``, ``heat_coefficient``.
+    sides
+        ``mass``, ``momentum_x``, ``momentum_y``, ``energy`` that leave through each side.
+    balance
+        The same, summed over all sides and bodies.
+    x, y
+        Centres of the cells.
+    edges
+        Edges of the cells along x and along y.
+    gas, density, ux, uy, temperature, qx, qy
+        Share of gas in the cells and fields, ``[iy, ix]``; zero within bodies.
+    walls
+        Columns of the walls along their outlines: ``body`` (its place in the case), ``curve``, ``arc``, ``angle``, ``x``, ``y``, ``normal_x``,
+        ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``.
+    status, cells, nodes, iterations, history
+        How the iteration ended; cells with gas, velocities, iterations, and the change of each.
+    """
+
+    case: dict[str, Any]
+    bodies: dict[str, dict[str, float]]
+    sides: dict[str, dict[str, float]]
+    balance: dict[str, float]
+    x: Array
+    y: Array
+    edges: tuple[Array, Array]
+    gas: Array
+    density: Array
+    ux: Array
+    uy: Array
+    temperature: Array
+    qx: Array
+    qy: Array
+    walls: dict[str, Array]
+    status: str
+    cells: int
+    nodes: int
+    iterations: int
+    history: Array
+
+    _columns = ("gas", "density", "ux", "uy", "temperature", "qx", "qy")
+    _axes = ("y", "x")
+
+    def plot(self, name: str = "temperature", ax: Any = None) -> Any:
+        """Plot a field with the bodies; returns the axes of matplotlib."""
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError("plot() needs matplotlib: pip install matplotlib") from None
+        if ax is None:
+            ax = pyplot.figure(layout="constrained").subplots()
+        values = np.ma.masked_where(self.gas <= 0.0, getattr(self, name))
+        mesh = ax.pcolormesh(*self.edges, values)
+        ax.figure.colorbar(mesh, ax=ax, label=name)
+        walls = self.walls
+        half = 0.5 * walls["length"]
+        across, along = half * walls["normal_y"], half * walls["normal_x"]
+        ax.plot(
+            np.array([walls["x"] + across, walls["x"] - across]),
+            np.array([walls["y"] - along, walls["y"] + along]),
+            color="black",
+            linewidth=1.0,
+        )
+        ax.set_aspect("equal")
+        ax.set_xlabel("x")
+        ax.set_ylabel("y")
+        return ax
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ImportError:
+        raise ImportError("a case file needs Python 3.11 or later; give the case as a dictionary") from None
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def flow(
+    case: Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    tolerance: float | None = None,
+    iterations: int | None = None,
+    progress: bool = False,
+    backend: Literal["auto", "cpu"] = "auto",
+) -> BodiesResult:
+    """A steady flow past and through bodies in a plane.
+
+    Parameters
+    ----------
+    case
+        A dictionary with the tables and keys of a case file, or the path of one. Bodies are a list under ``"body"``.
+    tolerance, iterations
+        Those of the case, replaced.
+    progress
+        Whether to show a bar.
+    backend
+        ``"auto"`` or ``"cpu"``: these flows run on the CPU.
+
+    Returns
+    -------
+    BodiesResult
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> stream = {"kind": "stream", "mach": 2.0}
+    >>> result = rarefy.flow({
+    ...     "gas": {"delta": 1.0},
+    ...     "domain": {"x": [-1.5, 1.5], "y": [-1.5, 1.5], "h": 0.25},
+    ...     "sides": {"left": stream, "right": stream, "bottom": stream, "top": stream},
+    ...     "body": [{"name": "cylinder", "shape": "circle", "radius": 0.5}],
+    ...     "solver": {"tolerance": 1e-3},
+    ... })
+    >>> result.status, result.density.shape
+    ('converged', (12, 12))
+    """
+    if backend not in ("auto", "cpu"):
+        raise ValueError(f"backend: {backend}; flows past bodies run on the CPU: give 'cpu' or 'auto'")
+    compute("cpu")
+    given = plain(dict(case)) if isinstance(case, Mapping) else _read(case)
+    solver = dict(given.get("solver", {}))
+    for name, value in (("tolerance", tolerance), ("iterations", iterations)):
+        if value is not None:
+            solver[name] = value
+    given["solver"] = solver
+    goal = math.log(float(solver.get("tolerance", 1e-6)))
+    bar = _Bar(progress, "flow")
+    first: list[float] = []
+
+    def observe(_: int, change: float) -> None:
+        here = math.log(max(change, 1e-300))
+        first.append(here)
+        bar.show(max(0.0, min(1.0, (here - first[0]) / (goal - first[0] or 1.0))))
+
+    try:
+        full, found, fields, walls = _rarefy.flow_case(given, observe)
+    finally:
+        bar.close()
+    warn(found["warnings"])
+    edges = (fields.pop("x"), fields.pop("y"))
+    x, y = (0.5 * (axis[1:] + axis[:-1]) for axis in edges)
+    return BodiesResult(
+        case=full,
+        bodies={body.pop("name"): body for body in found["bodies"]},
+        sides=dict(found["sides"]),
+        balance=found["balance"],
+        x=x,
+        y=y,
+        edges=edges,
+        walls=walls,
+        status=found["status"],
+        cells=found["cells"],
+        nodes=found["nodes"],
+        iterations=found["iterations"],
+        history=np.asarray(found["history"], dtype=float),
+        **fields,
+    )
