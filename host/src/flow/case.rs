@@ -421,6 +421,9 @@ pub enum Side {
         /// Its velocity along the side, towards greater coordinates.
         #[serde(default)]
         velocity: f64,
+        /// Share of the molecules that the wall takes up and emits anew; the others are mirrored.
+        #[serde(default = "one")]
+        accommodation: f64,
     },
 }
 

@@ -18,8 +18,8 @@ pub(in crate::flow) enum Border {
     Mirror,
     /// The opposite side, with a jump from the lower to the upper one.
     Periodic(Primitive),
-    /// A wall.
-    Wall(Wall),
+    /// A wall with its accommodation.
+    Wall(Wall, f64),
 }
 
 /// A wall with its temperature and velocity, or their perturbations.

@@ -28,8 +28,18 @@ pub(in crate::flow) struct Nodes {
     pub(in crate::flow) chunks: Vec<Chunk>,
     /// The node with the opposite v_x, and with the opposite v_y.
     pub(in crate::flow) mirrored: [Vec<usize>; 2],
+    /// Nodes of one speed each, where they lie so.
+    pub(in crate::flow) rings: Vec<Ring>,
     /// Nodes that count.
     pub(in crate::flow) count: usize,
+}
+
+/// Nodes of one speed in the order of their angles.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct Ring {
+    pub(in crate::flow) nodes: Vec<usize>,
+    /// From 0 to a whole turn.
+    pub(in crate::flow) angles: Vec<f64>,
 }
 
 /// A list of velocities with their volumes.
@@ -136,6 +146,7 @@ impl Nodes {
             weight: Vec::new(),
             chunks: Vec::new(),
             mirrored: [Vec::new(), Vec::new()],
+            rings: Vec::new(),
             count: list.len(),
         };
         for quadrant in 0..4 {
@@ -181,6 +192,7 @@ impl Nodes {
             }
         }
         nodes.find_mirrors();
+        nodes.find_rings();
         Ok(nodes)
     }
 
@@ -192,6 +204,33 @@ impl Nodes {
     /// Whether each node has a mirror image along an axis.
     pub(in crate::flow) fn is_symmetric(&self, axis: usize) -> bool {
         !self.mirrored[axis].contains(&usize::MAX)
+    }
+
+    /// Rings of equal speed; none where the speeds are all different, as on a uniform grid.
+    fn find_rings(&mut self) {
+        let mut rings: HashMap<i64, Vec<usize>> = HashMap::new();
+        let speed = |m: usize| self.vx[m].hypot(self.vy[m]);
+        let scale = (0..self.len()).map(speed).fold(0.0, f64::max);
+        for m in (0..self.len()).filter(|&m| self.weight[m] > 0.0) {
+            let key = (speed(m) / scale * 1e9).round() as i64;
+            rings.entry(key).or_default().push(m);
+        }
+        if rings.values().any(|ring| ring.len() < 8) {
+            return;
+        }
+        let mut rings: Vec<(i64, Vec<usize>)> = rings.into_iter().collect();
+        rings.sort_by_key(|ring| ring.0);
+        let turn = |m: usize| self.vy[m].atan2(self.vx[m]).rem_euclid(2.0 * PI);
+        self.rings = rings
+            .into_iter()
+            .map(|(_, mut nodes)| {
+                nodes.sort_by(|&a, &b| turn(a).total_cmp(&turn(b)));
+                Ring {
+                    angles: nodes.iter().map(|&m| turn(m)).collect(),
+                    nodes,
+                }
+            })
+            .collect();
     }
 
     fn find_mirrors(&mut self) {

@@ -27,6 +27,8 @@ pub(in crate::flow) struct Problem {
     pub(in crate::flow) borders: [Border; 4],
     /// Walls of the segments.
     pub(in crate::flow) walls: Vec<Wall>,
+    /// Accommodation of each segment, and its place among those with less than 1.
+    pub(in crate::flow) accommodation: Vec<(f64, Option<usize>)>,
     /// Centres of the bodies.
     pub(in crate::flow) centres: Vec<[f64; 2]>,
     pub(in crate::flow) start: Primitive,
@@ -59,10 +61,15 @@ impl Problem {
         for (k, side) in sides.into_iter().enumerate() {
             let border = border(side, k, &space, gas.linear);
             check_port(&border, k, &space)?;
-            if matches!(border, Border::Mirror) && !nodes.is_symmetric(k / 2) {
+            let mirrors = match border {
+                Border::Mirror => true,
+                Border::Wall(_, alpha) => alpha < 1.0,
+                _ => false,
+            };
+            if mirrors && !nodes.is_symmetric(k / 2) {
                 return Err(Error::invalid(
                     format!("sides.{}", SIDES[k]),
-                    "mirror",
+                    "a side that mirrors",
                     "velocities that are symmetric about it: `velocities = { kind = \"polar\" }`, or a mirror along the stream",
                 ));
             }
@@ -91,6 +98,29 @@ impl Problem {
                 }
             })
             .collect();
+        let mut loose = 0;
+        let accommodation: Vec<(f64, Option<usize>)> = space
+            .segments
+            .iter()
+            .map(|segment| {
+                let alpha = case.bodies[segment.body].accommodation;
+                let place = (alpha < 1.0).then_some(loose);
+                loose += usize::from(alpha < 1.0);
+                (alpha, place)
+            })
+            .collect();
+        for (segment, (alpha, place)) in space.segments.iter().zip(&accommodation) {
+            let [nx, ny] = segment.normal.map(f64::abs);
+            let along_axis =
+                (ny < 1e-12 && nodes.is_symmetric(0)) || (nx < 1e-12 && nodes.is_symmetric(1));
+            if place.is_some() && !along_axis && nodes.rings.is_empty() {
+                return Err(Error::invalid(
+                    format!("body {}: accommodation", segment.body + 1),
+                    alpha,
+                    "`velocities = { kind = \"polar\" }`, whose nodes have mirror images at any wall",
+                ));
+            }
+        }
         let stream = sides.iter().find_map(|side| match side {
             Side::Stream(stream) if !gas.linear => {
                 let [n, ux, uy, _] = stream_state(stream, false);
@@ -108,10 +138,20 @@ impl Problem {
             nodes,
             borders,
             walls,
+            accommodation,
             centres,
             start,
             stream,
         })
+    }
+
+    /// Segments with an accommodation of less than 1.
+    pub(in crate::flow) fn loose(&self) -> Vec<usize> {
+        let pairs = self.accommodation.iter().enumerate();
+        pairs
+            .filter(|(_, (_, place))| place.is_some())
+            .map(|(s, _)| s)
+            .collect()
     }
 
     /// Whether no gas enters or leaves: the mass is that of the start.
@@ -125,7 +165,7 @@ impl Problem {
             walled
                 || matches!(
                     border,
-                    Border::Mirror | Border::Periodic(_) | Border::Wall(_)
+                    Border::Mirror | Border::Periodic(_) | Border::Wall(..)
                 )
         })
     }
@@ -213,13 +253,17 @@ fn border(side: &Side, k: usize, space: &Space, linear: bool) -> Border {
         Side::Wall {
             temperature,
             velocity,
-        } => Border::Wall(Wall {
-            temperature: temperature.unwrap_or(if linear { 0.0 } else { 1.0 }),
-            velocity: match k < 2 {
-                true => [0.0, *velocity],
-                false => [*velocity, 0.0],
-            },
-        }),
+            accommodation,
+        } => {
+            let wall = Wall {
+                temperature: temperature.unwrap_or(if linear { 0.0 } else { 1.0 }),
+                velocity: match k < 2 {
+                    true => [0.0, *velocity],
+                    false => [*velocity, 0.0],
+                },
+            };
+            Border::Wall(wall, *accommodation)
+        }
     }
 }
 
@@ -313,6 +357,7 @@ fn uniform(case: &Case, step: f64, reach: f64) -> Vec<([f64; 2], f64)> {
             Side::Wall {
                 temperature,
                 velocity,
+                ..
             } => {
                 let speed = velocity.abs();
                 states.push([1.0, speed, speed, temperature.unwrap_or(1.0)]);

@@ -338,7 +338,15 @@ fn resolve_side(side: &mut Side, linear: bool, [low, high]: [f64; 2]) -> Result<
         Side::Wall {
             temperature,
             velocity,
+            accommodation,
         } => {
+            if !(*accommodation > 0.0 && *accommodation <= 1.0) {
+                return Err(Error::invalid(
+                    "accommodation",
+                    *accommodation,
+                    "a share above 0 and at most 1; kind = \"mirror\" accommodates nothing",
+                ));
+            }
             check_state(
                 "temperature",
                 *temperature.get_or_insert(usual(linear)),

@@ -113,7 +113,13 @@ fn surface(steady: &Steady<'_>, swept: &Swept) -> Vec<Taken> {
     (0..problem.space.segments.len())
         .map(|s| {
             let segment = &problem.space.segments[s];
-            let emitted = steady.emission[s].moments(steady.state.segments[s]);
+            let mut emitted = steady.emission[s].moments(steady.state.segments[s]);
+            if let (alpha, Some(place)) = problem.accommodation[s] {
+                let image = mirrored(steady, segment.normal, place);
+                for (emitted, image) in emitted.iter_mut().zip(image) {
+                    *emitted = alpha * *emitted + (1.0 - alpha) * image;
+                }
+            }
             let net: [f64; MOMENTS] = std::array::from_fn(|c| swept.segments[s][c] - emitted[c]);
             let [nx, ny] = segment.normal;
             let (fx, fy) = (net[1], net[2]);
@@ -138,6 +144,26 @@ fn surface(steady: &Steady<'_>, swept: &Swept) -> Vec<Taken> {
             }
         })
         .collect()
+}
+
+/// Moments of what a segment mirrors.
+fn mirrored(steady: &Steady<'_>, normal: [f64; 2], place: usize) -> [f64; MOMENTS] {
+    let nodes = &steady.problem.nodes;
+    let count = nodes.len();
+    let image = &steady.state.mirrored[2 * place * count..][..2 * count];
+    let mut moments = [0.0; MOMENTS];
+    for m in 0..count {
+        let [vx, vy] = [nodes.vx[m], nodes.vy[m]];
+        let part = nodes.weight[m] * (vx * normal[0] + vy * normal[1]);
+        if part > 0.0 {
+            let mass = part * image[m];
+            moments[0] += mass;
+            moments[1] += vx * mass;
+            moments[2] += vy * mass;
+            moments[3] += (vx * vx + vy * vy) * mass + part * image[count + m];
+        }
+    }
+    moments
 }
 
 fn loads(case: &Case, problem: &Problem, surface: &[Taken]) -> Vec<Loads> {

@@ -59,7 +59,11 @@ fn a_turned_rectangle_without_collisions_has_lift() {
 
 /// Heat or torque between cylinders of radius 1/2 and 1 by linear BGK.
 fn annulus(delta: f64, h: f64, inner: &str) -> Findings {
-    solved(&format!(
+    solved(&annulus_text(delta, h, inner))
+}
+
+fn annulus_text(delta: f64, h: f64, inner: &str) -> String {
+    format!(
         r#"
         gas = {{ model = "bgk", delta = {delta}, linear = true }}
         domain = {{ x = [-1.05, 1.05], y = [-1.05, 1.05], h = {h} }}
@@ -76,7 +80,7 @@ fn annulus(delta: f64, h: f64, inner: &str) -> Findings {
         radius = 1.0
         hollow = true
         "#
-    ))
+    )
 }
 
 #[test]
@@ -90,4 +94,42 @@ fn heat_and_torque_between_cylinders_are_those_of_the_integral_equations() {
         let found = -turning.bodies[0].moment;
         assert!((found / torque - 1.0).abs() < 5e-3, "{delta}: {found}");
     }
+}
+
+#[test]
+fn partly_mirroring_cylinders_exchange_the_exact_heat() {
+    // Mirrored molecules keep their angular momentum, so without collisions
+    // Q = (sqrt(pi)/2) alpha^2/(1 - (1 - alpha)^2) a unit radius of the inner wall.
+    let half = "temperature = 1\naccommodation = 0.5";
+    let text = annulus_text(1e-9, 0.05, half) + "accommodation = 0.5\n";
+    let findings = solved(&text);
+    let found = -findings.bodies[0].heat;
+    // First order in the cells: 1% here.
+    assert!((found / 0.295409 - 1.0).abs() < 2e-2, "{found}");
+    let sum = findings.bodies[0].heat + findings.bodies[1].heat;
+    assert!(sum.abs() < 1e-5, "{sum}");
+}
+
+#[test]
+fn heat_between_plates_that_mirror_a_part_is_exact_without_collisions() {
+    // Linearised: q = alpha/(2 - alpha) p0 v0/sqrt(pi) a unit difference of temperature, and p0 is rho0 v0^2/2.
+    let alpha = 0.6;
+    let findings = solved(&format!(
+        r#"
+        gas = {{ model = "bgk", delta = 1e-9, linear = true }}
+        domain = {{ x = [0, 1], y = [0, 0.2], h = 0.1 }}
+        velocities = {{ kind = "polar", angles = 48, speeds = 12 }}
+        [sides]
+        left = {{ kind = "wall", temperature = 1, accommodation = {alpha} }}
+        right = {{ kind = "wall", accommodation = {alpha} }}
+        bottom = {{ kind = "mirror" }}
+        top = {{ kind = "mirror" }}
+        "#
+    ));
+    let [_, right] = [0, 1].map(|k| findings.sides[k].1.energy / 0.2);
+    let expected = 0.5 * alpha / (2.0 - alpha) / std::f64::consts::PI.sqrt();
+    assert!(
+        (right / expected - 1.0).abs() < 2e-3,
+        "{right} for {expected}"
+    );
 }

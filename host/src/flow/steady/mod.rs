@@ -1,6 +1,7 @@
 //! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
 
 mod cell;
+mod reflection;
 mod sweep;
 
 pub(in crate::flow) use sweep::{MOMENTS, Swept};
@@ -57,6 +58,8 @@ pub(in crate::flow) struct Unknowns {
     pub(in crate::flow) segments: Vec<f64>,
     /// Density that the faces of side walls emit.
     pub(in crate::flow) sides: [Vec<f64>; 4],
+    /// What segments with partial accommodation mirror, `[segment][g, h][node]`.
+    pub(in crate::flow) mirrored: Vec<f64>,
     /// Inflow of the last sweep that periodic sides and opposite mirrors hand on.
     pub(in crate::flow) lagged: [Vec<f64>; 4],
 }
@@ -72,7 +75,7 @@ pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) emission: Vec<Emission>,
     pub(in crate::flow) side_emission: [Option<Emission>; 4],
     gas_cells: Vec<usize>,
-    /// Sides with lagged inflow: two opposite mirrors, periodic ones of nonlinear flows, and both of doubly periodic ones.
+    /// Sides with lagged inflow: two opposite mirrors, walls that mirror a part, periodic ones of nonlinear flows, and both of doubly periodic ones.
     lags: [bool; 4],
     mass: f64,
     anderson: Anderson,
@@ -99,7 +102,7 @@ impl<'a> Steady<'a> {
         };
         let inward = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]];
         let side_emission = std::array::from_fn(|k| match &problem.borders[k] {
-            Border::Wall(wall) => Some(Emission::new(
+            Border::Wall(wall, _) => Some(Emission::new(
                 &problem.gas,
                 &problem.nodes,
                 *wall,
@@ -113,7 +116,8 @@ impl<'a> Steady<'a> {
         let both = is_periodic(0) && is_periodic(2);
         let lags: [bool; 4] = std::array::from_fn(|k| {
             let mirrors = is_mirror(k) && is_mirror(k ^ 1);
-            mirrors || (is_periodic(k) && (both || !problem.gas.linear))
+            let loose = matches!(problem.borders[k], Border::Wall(_, alpha) if alpha < 1.0);
+            mirrors || loose || (is_periodic(k) && (both || !problem.gas.linear))
         });
         let density = problem.start[0];
         let values = start_values(problem);
@@ -121,7 +125,9 @@ impl<'a> Steady<'a> {
             true => values.repeat(faces(k)),
             false => Vec::new(),
         });
+        let loose = problem.loose().len();
         let state = Unknowns {
+            mirrored: values.repeat(loose),
             segments: vec![density; space.segments.len()],
             sides: std::array::from_fn(|k| match side_emission[k] {
                 Some(_) => vec![density; faces(k)],
@@ -218,6 +224,8 @@ impl<'a> Steady<'a> {
         let sweep = Sweep {
             space,
             nodes: &problem.nodes,
+            accommodation: &problem.accommodation,
+            loose: problem.loose().len(),
             linear: gas.linear,
             kept: std::array::from_fn(|k| is_mirror(k) || self.lags[k]),
             stages,
@@ -225,6 +233,7 @@ impl<'a> Steady<'a> {
         sweep.run(&Input {
             cells,
             segments,
+            mirrored: self.state.mirrored.clone(),
             sides,
         })
     }
@@ -264,10 +273,17 @@ impl<'a> Steady<'a> {
                 jump: gas.maxwellian(*jump),
                 values: self.state.lagged[k].clone(),
             },
-            Border::Wall(wall) => {
+            Border::Wall(wall, accommodation) => {
                 let densities = self.state.sides[k].iter();
                 let faces = densities.map(|&density| gas.maxwellian(wall.state(density)));
-                Inflow::Faces(faces.collect())
+                match self.lags[k] {
+                    true => Inflow::Wall {
+                        faces: faces.collect(),
+                        accommodation: *accommodation,
+                        mirrored: self.state.lagged[k].clone(),
+                    },
+                    false => Inflow::Faces(faces.collect()),
+                }
             }
         }
     }
@@ -288,6 +304,16 @@ impl<'a> Steady<'a> {
             next.segments.iter_mut().zip(arriving).zip(&self.emission)
         {
             *density = emission.density(arriving[0]);
+        }
+        let size = 2 * self.problem.nodes.len();
+        for (place, s) in self.problem.loose().into_iter().enumerate() {
+            let image = reflection::mirrored(
+                &self.problem.gas,
+                &self.problem.nodes,
+                self.problem.space.segments[s].normal,
+                &swept.arrived[place * size..][..size],
+            );
+            next.mirrored[place * size..][..size].copy_from_slice(&image);
         }
         for k in 0..4 {
             if let Some(emission) = &self.side_emission[k] {
@@ -382,7 +408,7 @@ impl<'a> Steady<'a> {
             next.segments.iter_mut().for_each(|rho| *rho += add);
             next.sides.iter_mut().flatten().for_each(|rho| *rho += add);
             let count = self.problem.nodes.len();
-            for lagged in &mut next.lagged {
+            for lagged in next.lagged.iter_mut().chain([&mut next.mirrored]) {
                 for (at, value) in lagged.iter_mut().enumerate() {
                     *value += if at / count % 2 == 0 { add } else { 0.5 * add };
                 }
@@ -393,6 +419,7 @@ impl<'a> Steady<'a> {
             next.segments.iter_mut().for_each(|x| *x *= factor);
             next.sides.iter_mut().flatten().for_each(|x| *x *= factor);
             next.lagged.iter_mut().flatten().for_each(|x| *x *= factor);
+            next.mirrored.iter_mut().for_each(|x| *x *= factor);
         }
     }
 
@@ -456,6 +483,7 @@ impl<'a> Steady<'a> {
             .collect();
         x.extend(&state.segments);
         x.extend(state.sides.iter().flatten());
+        x.extend(state.mirrored.iter().map(|value| LAGGED_WEIGHT * value));
         x.extend(
             state
                 .lagged
@@ -478,7 +506,8 @@ impl<'a> Steady<'a> {
         }
         state.segments.iter_mut().for_each(&mut take);
         state.sides.iter_mut().flatten().for_each(&mut take);
-        state.lagged.iter_mut().flatten().for_each(|to| {
+        let lagged = state.lagged.iter_mut().flatten();
+        state.mirrored.iter_mut().chain(lagged).for_each(|to| {
             take(to);
             *to /= LAGGED_WEIGHT;
         });

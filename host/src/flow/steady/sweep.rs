@@ -26,6 +26,15 @@ pub(in crate::flow) const MOMENTS: usize = 4;
 pub(in crate::flow) enum Inflow {
     /// A Maxwellian for each face.
     Faces(Vec<Coefficients>),
+    /// A Maxwellian for each face, and the mirror image of what left in the last sweep.
+    Wall {
+        /// The Maxwellians.
+        faces: Vec<Coefficients>,
+        /// Their share.
+        accommodation: f64,
+        /// The images `[face][g, h][node]`.
+        mirrored: Vec<f64>,
+    },
     /// The mirror image of what left in this sweep.
     Mirror,
     /// Given values `[face][g, h][node]`.
@@ -45,6 +54,8 @@ pub(in crate::flow) struct Input {
     pub(in crate::flow) cells: Vec<Coefficients>,
     /// Maxwellian of each segment.
     pub(in crate::flow) segments: Vec<Coefficients>,
+    /// What the segments with partial accommodation mirror, `[segment][g, h][node]`.
+    pub(in crate::flow) mirrored: Vec<f64>,
     /// The sides left, right, bottom and top.
     pub(in crate::flow) sides: [Inflow; 4],
 }
@@ -60,12 +71,18 @@ pub(in crate::flow) struct Swept {
     pub(in crate::flow) sides: [Vec<[[f64; MOMENTS]; 2]>; 4],
     /// Values `[face][g, h][node]` that leave through sides that need them.
     pub(in crate::flow) left: [Vec<f64>; 4],
+    /// Values `[segment][g, h][node]` that arrive at segments with partial accommodation.
+    pub(in crate::flow) arrived: Vec<f64>,
 }
 
 /// The fixed parts of a sweep.
 pub(in crate::flow) struct Sweep<'a> {
     pub(in crate::flow) space: &'a Space,
     pub(in crate::flow) nodes: &'a Nodes,
+    /// Accommodation of each segment, and its place among those with less than 1.
+    pub(in crate::flow) accommodation: &'a [(f64, Option<usize>)],
+    /// Segments with an accommodation of less than 1.
+    pub(in crate::flow) loose: usize,
     /// Whether the equation is linearised.
     pub(in crate::flow) linear: bool,
     /// Sides whose outflow is kept.
@@ -144,6 +161,7 @@ impl Sweep<'_> {
                 true => vec![0.0; faces[side] * 2 * self.nodes.len()],
                 false => Vec::new(),
             }),
+            arrived: vec![0.0; self.loose * 2 * self.nodes.len()],
         }
     }
 }
@@ -155,6 +173,8 @@ struct Found {
     sides: [Vec<[[f64; MOMENTS]; 2]>; 4],
     /// Outflow of a chunk through a side: first node, side, `[face][g, h][lane]`.
     left: Vec<(usize, usize, Vec<f64>)>,
+    /// What a chunk brings to segments with partial accommodation: first node, `[segment][g, h][lane]`.
+    arrived: Vec<(usize, Vec<f64>)>,
 }
 
 impl Found {
@@ -164,6 +184,7 @@ impl Found {
             segments: vec![[0.0; MOMENTS]; sweep.space.segments.len()],
             sides: [0, 1, 2, 3].map(|side| vec![[[0.0; MOMENTS]; 2]; sweep.faces(side)]),
             left: Vec::new(),
+            arrived: Vec::new(),
         }
     }
 
@@ -180,10 +201,16 @@ impl Found {
                 add(to, from);
             }
         }
-        for (first, side, values) in self.left {
+        let scatter = |to: &mut [f64], first: usize, values: &[f64]| {
             for (row, lanes) in values.chunks_exact(LANES).enumerate() {
-                swept.left[side][row * nodes + first..][..LANES].copy_from_slice(lanes);
+                to[row * nodes + first..][..LANES].copy_from_slice(lanes);
             }
+        };
+        for (first, side, values) in self.left {
+            scatter(&mut swept.left[side], first, &values);
+        }
+        for (first, values) in self.arrived {
+            scatter(&mut swept.arrived, first, &values);
         }
     }
 }
@@ -244,6 +271,21 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
             };
             match &input.sides[side] {
                 Inflow::Faces(faces) => velocity.equilibrium::<LINEAR, FUSED>(&faces[face]),
+                Inflow::Wall {
+                    faces,
+                    accommodation,
+                    mirrored,
+                } => {
+                    let mut pair = velocity.equilibrium::<LINEAR, FUSED>(&faces[face]);
+                    let image = [load(mirrored, 2 * face), load(mirrored, 2 * face + 1)];
+                    for q in 0..2 {
+                        for l in 0..LANES {
+                            pair[q][l] =
+                                accommodation * pair[q][l] + (1.0 - accommodation) * image[q][l];
+                        }
+                    }
+                    pair
+                }
                 Inflow::Values(values) | Inflow::Closed { values, .. } => {
                     [load(values, 2 * face), load(values, 2 * face + 1)]
                 }
@@ -300,6 +342,28 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
             if !to.is_empty() {
                 to[2 * face * LANES..][..LANES].copy_from_slice(&values[0]);
                 to[(2 * face + 1) * LANES..][..LANES].copy_from_slice(&values[1]);
+            }
+        };
+
+        let mut arrived = vec![0.0; sweep.loose * 2 * LANES];
+        // What comes from a wall: its Maxwellian, and the image of what arrived.
+        let from_wall = |s: usize| -> Pair {
+            let mut pair = velocity.equilibrium::<LINEAR, FUSED>(&input.segments[s]);
+            if let (alpha, Some(place)) = sweep.accommodation[s] {
+                for (q, lanes) in pair.iter_mut().enumerate() {
+                    let image = &input.mirrored[(2 * place + q) * nodes.len() + chunk.first..];
+                    for (lane, image) in lanes.iter_mut().zip(image) {
+                        *lane = alpha * *lane + (1.0 - alpha) * image;
+                    }
+                }
+            }
+            pair
+        };
+        let mut to_wall = |s: usize, values: &Pair| {
+            if let Some(place) = sweep.accommodation[s].1 {
+                for (q, lanes) in values.iter().enumerate() {
+                    arrived[(2 * place + q) * LANES..][..LANES].copy_from_slice(lanes);
+                }
             }
         };
 
@@ -382,7 +446,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                             let s = space.first[k];
                             let segment = &space.segments[s];
                             let open = &space.open[k];
-                            let wall = velocity.equilibrium::<LINEAR, FUSED>(&input.segments[s]);
+                            let wall = from_wall(s);
                             let closures = &space.closures[s].0[chunk.quadrant];
                             let (wx, wy) = (
                                 segment.length * segment.normal[0],
@@ -409,6 +473,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                                 }
                             }
                             if counts {
+                                to_wall(s, &arriving);
                                 let moments = velocity.arriving(&arriving, segment.normal);
                                 add(&mut found.segments[s], moments);
                             }
@@ -417,8 +482,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                             let s = space.first[k];
                             let open = &space.open[k];
                             let pair = [&space.segments[s], &space.segments[s + 1]];
-                            let walls = [s, s + 1]
-                                .map(|s| velocity.equilibrium::<LINEAR, FUSED>(&input.segments[s]));
+                            let walls = [s, s + 1].map(from_wall);
                             for l in 0..LANES {
                                 let (ax, ay) = (velocity.x[l].abs(), velocity.y[l].abs());
                                 let normal = pair.map(|segment| {
@@ -442,6 +506,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                             (fx, fy) = (f, f);
                             if counts {
                                 for (s, segment) in [s, s + 1].into_iter().zip(pair) {
+                                    to_wall(s, &f);
                                     let moments = velocity.arriving(&f, segment.normal);
                                     add(&mut found.segments[s], moments);
                                 }
@@ -469,6 +534,9 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
             let moments = velocity.moments(values, across);
             add(&mut found.sides[sides_out[across]][face][0], moments);
             keep(&mut outflow[across], face, values);
+        }
+        if !arrived.is_empty() {
+            found.arrived.push((chunk.first, arrived));
         }
         for (axis, values) in outflow.into_iter().enumerate() {
             if !values.is_empty() {
