@@ -27,6 +27,7 @@
 //! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
 //! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
 //! | [`longman`] | infinite integrals of oscillating functions |
+//! | [`run`] | one loop that takes every run to a time or to a steady state, with observers |
 //! | [`accuracy`] | errors of a discretisation, and the grid that has an accuracy |
 //! | [`compute`] | where to compute, in which precision, on how many threads |
 //! | [`distributed`] | one computation on several ranks: parts of space and transports |
@@ -78,6 +79,7 @@ pub mod gpu;
 pub mod isotropic;
 pub mod longman;
 mod maxwellian;
+pub mod run;
 mod serial;
 pub mod signed_digit;
 mod simd;
@@ -106,6 +108,8 @@ mod texts {
     struct Bgk;
     #[doc = include_str!("../../docs/bgk-steady.md")]
     struct BgkSteady;
+    #[doc = include_str!("../../docs/library.md")]
+    struct Library;
     #[doc = include_str!("../../docs/longman.md")]
     struct Longman;
     #[doc = include_str!("../../docs/signed-digit.md")]

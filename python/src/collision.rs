@@ -13,6 +13,7 @@ use rarefy::collision::{
 
 use crate::arrays::{columns, doubles, in_order, shaped};
 use crate::config::{from_python, texts, to_python, with_given};
+use crate::driving::{Ends, drive};
 use crate::errors::raise;
 use crate::work::{Run, compute};
 
@@ -196,9 +197,15 @@ impl PyRelaxation {
         self.run.with(py, |run| run.advance(steps))
     }
 
-    /// Whether the end is reached, and the share of the way.
-    fn progress(&self, py: Python<'_>) -> PyResult<(bool, f64)> {
-        self.run.with(py, |run| Ok((run.is_done(), run.progress())))
+    /// Takes the run to an end, with calls of `show` on the way.
+    fn drive<'py>(
+        &self,
+        py: Python<'py>,
+        ends: Ends,
+        seen: Py<PyList>,
+        show: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        drive(&self.run, py, ends, seen, show)
     }
 
     #[getter]

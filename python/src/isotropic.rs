@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use rarefy::isotropic::market::{self, Histogram, Market, MarketConfig, Start, gini, lorenz};
 use rarefy::isotropic::{
     Checkpoint, CollisionKernel, EnergyGrid, Integrator, OperatorConfig, Record, Relaxation,
@@ -12,6 +12,7 @@ use rarefy::isotropic::{
 
 use crate::arrays::{array, columns, doubles, in_order, shaped};
 use crate::config::{from_python, to_python, with_given};
+use crate::driving::{Ends, drive};
 use crate::errors::raise;
 use crate::work::{Run, compute};
 
@@ -72,6 +73,17 @@ impl PyIsotropic {
     fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
         self.0.with(py, |run| run.advance_part(steps))?;
         Ok(steps)
+    }
+
+    /// Takes the run to an end, with calls of `show` on the way.
+    fn drive<'py>(
+        &self,
+        py: Python<'py>,
+        ends: Ends,
+        seen: Py<PyList>,
+        show: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        drive(&self.0, py, ends, seen, show)
     }
 
     #[getter]
@@ -185,6 +197,17 @@ impl PyMarket {
     fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
         self.0.with(py, |market| market.advance_part(steps))?;
         Ok(steps)
+    }
+
+    /// Takes the run to an end, with calls of `show` on the way.
+    fn drive<'py>(
+        &self,
+        py: Python<'py>,
+        ends: Ends,
+        seen: Py<PyList>,
+        show: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        drive(&self.0, py, ends, seen, show)
     }
 
     #[getter]

@@ -9,6 +9,7 @@ mod collision;
 mod config;
 mod decimals;
 mod device;
+mod driving;
 mod errors;
 mod flows;
 mod isotropic;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rarefy::compute::Resolved;
+use rarefy::run::{self, Ending};
 use rarefy::{Backend, Error, Result};
 
 use crate::errors::{DeviceError, raise};
@@ -60,7 +61,15 @@ pub(crate) fn compute<R: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<R> + Send,
 ) -> PyResult<R> {
-    let caught = py.detach(|| catch_unwind(AssertUnwindSafe(|| in_this_process(work))));
+    caught(py, || in_this_process(work))
+}
+
+/// The same on this thread, which Python may interrupt.
+pub(crate) fn caught<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<R> + Send,
+) -> PyResult<R> {
+    let caught = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     match caught {
         Ok(result) => result.map_err(raise),
         Err(panic) => Err(PyRuntimeError::new_err(format!(
@@ -83,12 +92,54 @@ impl<T: Send> Run<T> {
         py: Python<'_>,
         work: impl FnOnce(&mut T) -> Result<R> + Send,
     ) -> PyResult<R> {
-        compute(py, || match self.0.lock() {
+        caught(py, || self.locked(work))
+    }
+
+    fn locked<R: Send>(&self, work: impl FnOnce(&mut T) -> Result<R> + Send) -> Result<R> {
+        in_this_process(|| match self.0.lock() {
             Ok(mut run) => work(&mut run),
             Err(_) => Err(Error::Numerical(
                 "this run ended with an internal error before; make a new one".into(),
             )),
         })
+    }
+
+    fn read<R>(&self, read: impl FnOnce(&T) -> R) -> R {
+        read(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A shared run, locked for each call.
+impl<T: run::Run + Send> run::Run for &Run<T> {
+    fn steps_taken(&self) -> u64 {
+        self.read(T::steps_taken)
+    }
+    fn time(&self) -> f64 {
+        self.read(T::time)
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        self.locked(|run| run.advance(steps))
+    }
+    fn residual(&mut self) -> Result<f64> {
+        self.locked(T::residual)
+    }
+    fn state(&mut self) -> Result<Vec<f64>> {
+        self.locked(T::state)
+    }
+    fn steps_to(&self, time: f64) -> Option<u64> {
+        self.read(|run| run.steps_to(time))
+    }
+    fn end(&self) -> Option<Ending> {
+        self.read(T::end)
+    }
+    fn progress(&self) -> f64 {
+        self.read(T::progress)
+    }
+    fn patience(&self) -> Option<u64> {
+        self.read(T::patience)
+    }
+    fn finish(&mut self) -> Result<()> {
+        self.locked(T::finish)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use rarefy::Backend;
 use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig, cross_section};
-use rarefy::bgk::steady::Status;
 use rarefy::bgk::steady::plates::Drive;
 use rarefy::bgk::{Axis, Gas, VelocitySpace};
 use rarefy::collision::{CorrectionMethod, OperatorConfig, Scattering, VelocityGrid};
+use rarefy::run::Ending;
 
 /// Velocities on which the linear problems of the tables are accurate.
 fn gauss() -> VelocitySpace {
@@ -20,7 +20,7 @@ fn sweeps_around_an_integral_find_the_flows_of_the_models() {
         let model = GapCollisions::Model(Gas::default(), gauss());
         let config = PlatesConfig::new(delta, Drive::Couette(0.001), model);
         let solution = config.solver().unwrap().solve().unwrap();
-        assert_eq!(solution.status, Status::Converged, "delta {delta}");
+        assert_eq!(solution.status, Ending::Steady, "delta {delta}");
         assert!(
             solution.residuals.len() <= 40,
             "{}",
@@ -34,7 +34,7 @@ fn sweeps_around_an_integral_find_the_flows_of_the_models() {
         let model = GapCollisions::Model(Gas::default(), gauss());
         let config = PlatesConfig::new(delta, Drive::Fourier(0.001), model);
         let solution = config.solver().unwrap().solve().unwrap();
-        assert_eq!(solution.status, Status::Converged, "delta {delta}");
+        assert_eq!(solution.status, Ending::Steady, "delta {delta}");
         let [left, right, ..] = &solution.exchange;
         let found = (right[0].heat - left[0].heat) / 0.001;
         assert!((found / q - 1.0).abs() < 1e-3, "delta {delta}: {found}");
@@ -51,7 +51,7 @@ fn the_flow_rate_has_its_limits_and_knudsens_minimum() {
         config.cells = 100;
         let mut plates = config.solver().unwrap();
         let solution = plates.solve().unwrap();
-        assert_eq!(solution.status, Status::Converged, "delta {delta}");
+        assert_eq!(solution.status, Ending::Steady, "delta {delta}");
         plates.flow_rate().unwrap()
     };
     let [thin, least, more, thick] = [0.1, 1.0, 3.0, 100.0].map(of);
@@ -70,7 +70,7 @@ fn few_cells_give_the_flow_rate_of_thick_gas() {
     config.cells = 60;
     let mut plates = config.solver().unwrap();
     let solution = plates.solve().unwrap();
-    assert_eq!(solution.status, Status::Converged);
+    assert_eq!(solution.status, Ending::Steady);
     let found = plates.flow_rate().unwrap();
     let expected = delta / 6.0 + 1.01619;
     // The means of faces alone are off by 6e-4.
@@ -88,7 +88,7 @@ fn roundoff_ends_flows_along_a_channel() {
         config.iterations = 1000;
         let mut plates = config.solver().unwrap();
         let solution = plates.solve().unwrap();
-        assert_eq!(solution.status, Status::AtRoundoff, "delta {delta}");
+        assert_eq!(solution.status, Ending::AtRoundoff, "delta {delta}");
         assert!(solution.error_estimate > 1e-9 && solution.error_estimate < accuracy);
         let known = if delta > 1.0 {
             delta / 6.0 + 1.01619
@@ -120,7 +120,7 @@ fn hard_spheres_slip_and_jump_as_published() {
         let mut config = PlatesConfig::new(delta, drive, GapCollisions::Integral(operator));
         config.cells = 40;
         let solution = config.solver().unwrap().solve().unwrap();
-        assert_eq!(solution.status, Status::Converged);
+        assert_eq!(solution.status, Ending::Steady);
         let [left, right, ..] = &solution.exchange;
         let found = match drive {
             Drive::Couette(u) => (left[0].shear - right[0].shear) / u,
@@ -154,7 +154,7 @@ fn thick_gas_between_hot_and_cold_plates_converges() {
     let cold = "0.88 thermal speeds of the coldest gas";
     assert!(warnings.iter().any(|w| w.contains(cold)), "{warnings:?}");
     let solution = solver.solve().unwrap();
-    assert_eq!(solution.status, Status::Converged);
+    assert_eq!(solution.status, Ending::Steady);
     let [left, right, ..] = &solution.exchange;
     let found = (right[0].heat - left[0].heat) / 1.5;
     // Fourier's law with the jump of temperature; the nodes do not resolve the cold gas, as the warning says.
@@ -216,7 +216,7 @@ fn plates_converge_in_few_integrals() {
         config.cells = 24;
         config.tolerance = 1e-5;
         let solution = config.solver().unwrap().solve().unwrap();
-        assert_eq!(solution.status, Status::Converged, "delta {delta}");
+        assert_eq!(solution.status, Ending::Steady, "delta {delta}");
         assert!(
             solution.residuals.len() <= 60,
             "{}",

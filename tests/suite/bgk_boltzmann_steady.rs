@@ -2,9 +2,10 @@
 
 use rarefy::bgk::boltzmann::{Flow, FlowConfig, GapCollisions, PlatesConfig, ShockWave, Stepping};
 use rarefy::bgk::steady::plates::{Drive, graded};
-use rarefy::bgk::steady::{Solution, Status, SteadyConfig, SteadyProblem, SteadySolver, solve};
+use rarefy::bgk::steady::{Solution, SteadyConfig, SteadyProblem, SteadySolver, solve};
 use rarefy::bgk::{Axis, Boundaries, Boundary, Cavity, Moments, ShockProfile, Space, State, Wall};
 use rarefy::collision::{CorrectionMethod, Method, OperatorConfig, Spectral, VelocityGrid};
+use rarefy::run::Ending;
 use rarefy::{Backend, Precision};
 
 fn wall(temperature: f64, velocity: [f64; 2]) -> Boundary {
@@ -37,7 +38,7 @@ fn plates(operator: &OperatorConfig, delta: f64, drive: Drive, cells: usize) -> 
     config.cells = cells;
     config.tolerance = 1e-7;
     let solution = config.solver().unwrap().solve().unwrap();
-    assert_eq!(solution.status, Status::Converged);
+    assert_eq!(solution.status, Ending::Steady);
     solution
 }
 
@@ -92,7 +93,7 @@ fn a_shock_wave_is_that_in_time() {
     wave.stepping = Stepping::Penalised;
     let (config, _) = wave.line().unwrap();
     let found = solve(config.steady().unwrap(), &to(1e-6)).unwrap();
-    assert_eq!(found.status, Status::Converged);
+    assert_eq!(found.status, Ending::Steady);
     assert!(found.residuals.len() <= 25, "{}", found.residuals.len());
     assert!(found.flux_spread < 1e-6, "{}", found.flux_spread);
     let profile = |cells: &[Moments]| ShockProfile::new(wave.mach, &config.space, cells).unwrap();
@@ -158,7 +159,7 @@ fn shock_waves_converge_in_few_integrals() {
         };
         let found = solve(line.steady().unwrap(), &config).unwrap();
         println!("{name}: {}", found.residuals.len());
-        assert_eq!(found.status, Status::Converged, "{name}");
+        assert_eq!(found.status, Ending::Steady, "{name}");
         assert!(found.residuals.len() <= 30, "{name}");
     }
 }
@@ -203,7 +204,7 @@ fn a_line_has_the_stress_of_plates() {
     let mut problem = config.steady().unwrap();
     problem.widths[0] = graded(cells, delta);
     let found = solve(problem, &to(1e-7)).unwrap();
-    assert_eq!(found.status, Status::Converged);
+    assert_eq!(found.status, Ending::Steady);
     assert!(found.residuals.len() <= 40, "{}", found.residuals.len());
     let [shear, of_plates] = [&found, &line].map(|of| of.exchange[0][0].shear);
     assert!(
@@ -224,7 +225,7 @@ fn cavity(delta: f64, lid: f64) -> SteadyProblem {
 fn cavities_converge_in_few_integrals_and_conserve() {
     for (delta, lid) in [(0.3, 0.02), (10.0, 0.02), (10.0, 0.4)] {
         let found = solve(cavity(delta, lid), &to(1e-6)).unwrap();
-        assert_eq!(found.status, Status::Converged, "{delta}, {lid}");
+        assert_eq!(found.status, Ending::Steady, "{delta}, {lid}");
         assert!(found.residuals.len() <= 45, "{}", found.residuals.len());
         let (mut heat, mut drag, mut exchanged) = (0.0, 0.0, 0.0);
         for face in found.exchange.iter().flatten() {
@@ -261,7 +262,7 @@ fn the_drag_of_thin_gas_is_that_of_half_range_nodes() {
         };
         [config.steady().unwrap(), model].map(|problem| {
             let solution = solve(problem, &to(1e-6)).unwrap();
-            assert_eq!(solution.status, Status::Converged);
+            assert_eq!(solution.status, Ending::Steady);
             let lid = &solution.exchange[3];
             let shear = lid.iter().map(|face| face.shear).sum::<f64>() / lid.len() as f64;
             // No wall gains or loses molecules.

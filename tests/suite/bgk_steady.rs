@@ -2,12 +2,13 @@
 
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
 use rarefy::bgk::steady::{
-    Closure, Nodes, Solution, Status, SteadyConfig, SteadyProblem, SteadySolver, solve,
+    Closure, Nodes, Solution, SteadyConfig, SteadyProblem, SteadySolver, solve,
 };
 use rarefy::bgk::{
     Axis, Boundaries, Boundary, Gas, Model, Problem, Shock, ShockProfile, Space, State,
     VelocitySpace, Wall,
 };
+use rarefy::run::Ending;
 use rarefy::{Backend, Compute, Precision};
 
 use crate::command::{done, folder, refused, unconverged};
@@ -151,7 +152,7 @@ fn full_velocity_space_agrees_with_the_reduced_one() {
         let problem = Problem::uniform(space, velocity, gas(model), boundaries, State::REST);
         let case = SteadyProblem::from(&problem.unwrap());
         let found = solve(&case, &on_cpu()).unwrap();
-        assert_eq!(found.status, Status::Converged);
+        assert_eq!(found.status, Ending::Steady);
         found
     };
     for model in [Model::Bgk, Model::Shakhov] {
@@ -254,7 +255,7 @@ fn plates_give_the_converged_values() {
         let fourier = solve(&fourier, &on_cpu()).unwrap();
         assert_eq!(
             (couette.status, fourier.status),
-            (Status::Converged, Status::Converged)
+            (Ending::Steady, Ending::Steady)
         );
         // Twice: stresses are in units of rho0 v0^2, the table's in p0.
         let (low, high) = (couette.exchange[0][0], couette.exchange[1][0]);
@@ -340,7 +341,7 @@ fn equilibrium_stays() {
     };
     case.initial = vec![State::REST; 30];
     let found = solve(&case, &on_cpu()).unwrap();
-    assert_eq!(found.status, Status::Converged);
+    assert_eq!(found.status, Ending::Steady);
     for m in &found.cells {
         assert!((m.density - 1.0).abs() < 1e-8 && (m.temperature - 1.0).abs() < 1e-8);
         assert!(m.velocity.iter().all(|u| u.abs() < 1e-8));
@@ -382,7 +383,7 @@ fn the_cavity_has_its_drag() {
             ..on_cpu()
         };
         let found = solve(cavity(delta, 32, 24, 8), &config).unwrap();
-        assert_eq!(found.status, Status::Converged);
+        assert_eq!(found.status, Ending::Steady);
         let shear: f64 = found.exchange[3].iter().map(|e| e.shear).sum();
         let found = -2.0 * shear / 32.0;
         assert!(
@@ -405,7 +406,7 @@ fn thin_cavities_with_walls_that_mirror_converge() {
         top: wall([0.2, 0.0]),
     };
     let found = solve(case, &on_cpu()).unwrap();
-    assert_eq!(found.status, Status::Converged);
+    assert_eq!(found.status, Ending::Steady);
     let count = found.residuals.len();
     // It was 1399 without the correction.
     assert!(count < 700, "{count}");
@@ -471,7 +472,7 @@ fn plates_converge_at_every_rarefaction() {
             let case = plates(delta, drive, gas(model), 1.0, Resolution::default(), true).unwrap();
             let found = solve(&case, &on_cpu()).unwrap();
             let what = format!("{drive:?}, {model:?}, delta {delta}");
-            assert_eq!(found.status, Status::Converged, "{what}");
+            assert_eq!(found.status, Ending::Steady, "{what}");
             assert!(
                 found.residuals.len() <= 25,
                 "{what}: {} iterations",
@@ -509,7 +510,7 @@ fn plates_converge_without_mixing_in_thick_cells() {
                 ..on_cpu()
             };
             let found = solve(&case, &config).unwrap();
-            assert_eq!(found.status, Status::Converged);
+            assert_eq!(found.status, Ending::Steady);
             assert!(
                 found.residuals.len() <= 25,
                 "{drive:?}, {optical}: {}",
@@ -529,7 +530,7 @@ fn plates_far_from_equilibrium_converge() {
     ] {
         let case = plates(delta, drive, gas(model), 1.0, Resolution::default(), false).unwrap();
         let found = solve(&case, &on_cpu()).unwrap();
-        assert_eq!(found.status, Status::Converged);
+        assert_eq!(found.status, Ending::Steady);
         assert!(found.residuals.len() <= 25, "{drive:?}, {delta}");
         let strength = match drive {
             Drive::Fourier(strength) | Drive::Couette(strength) => strength,
@@ -554,7 +555,7 @@ fn plates_far_from_equilibrium_converge() {
         let drive = Drive::Fourier(1.5);
         let case = plates(delta, drive, hard_spheres, 1.0, resolution, false).unwrap();
         let found = solve(&case, &on_cpu()).unwrap();
-        assert_eq!(found.status, Status::Converged, "{delta}");
+        assert_eq!(found.status, Ending::Steady, "{delta}");
         assert!(
             found.residuals.len() <= 25,
             "{delta}: {}",
@@ -574,7 +575,7 @@ fn plates_far_from_equilibrium_converge() {
         let (drive, gas) = (Drive::Couette(1.0), gas(Model::Bgk));
         let case = plates(1.0, drive, gas, accommodation, Resolution::default(), true).unwrap();
         let found = solve(&case, &on_cpu()).unwrap();
-        assert_eq!(found.status, Status::Converged);
+        assert_eq!(found.status, Ending::Steady);
         let value = driven(&found, drive, 1.0);
         assert!(
             (value / expected - 1.0).abs() < 1e-8,
@@ -599,7 +600,7 @@ fn dense_gas_between_plates_is_the_same_on_machines() {
                 ..SteadyConfig::default()
             };
             let found = solve(&case, &config).unwrap();
-            assert_eq!(found.status, Status::Converged, "{backend}");
+            assert_eq!(found.status, Ending::Steady, "{backend}");
             assert!(found.residuals.len() <= 30);
             assert!(
                 (driven(&found, drive, 1.0) / expected - 1.0).abs() < 1e-8,
@@ -620,7 +621,7 @@ fn cavities_converge_at_every_rarefaction() {
         let mut case = cavity(delta, 16, 6, 6);
         case.gas = gas(model);
         let found = solve(&case, &on_cpu()).unwrap();
-        assert_eq!(found.status, Status::Converged, "delta {delta}");
+        assert_eq!(found.status, Ending::Steady, "delta {delta}");
         assert!(
             found.residuals.len() <= 40,
             "delta {delta}: {}",
@@ -658,7 +659,7 @@ fn shocks_from_weak_to_strong_converge() {
         let problem = wave.problem().unwrap();
         let found = solve(&problem, &on_cpu()).unwrap();
         let what = format!("Ma {mach}, {model:?}");
-        assert_eq!(found.status, Status::Converged, "{what}");
+        assert_eq!(found.status, Ending::Steady, "{what}");
         assert!(
             found.residuals.len() <= 30,
             "{what}: {}",
@@ -777,7 +778,7 @@ fn shocks_have_their_profiles_and_constant_fluxes() {
             ..on_cpu()
         };
         let mut solver = SteadySolver::new(case, &config).unwrap();
-        assert_eq!(solver.solve().unwrap().status, Status::Converged);
+        assert_eq!(solver.solve().unwrap().status, Ending::Steady);
         let found = solver.solution().unwrap();
         let x = solver.problem().centres(0);
         let n: Vec<f64> = found

@@ -1,8 +1,9 @@
 //! Estimates of the error of steady flows, against the laws of thick gas.
 
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Status, SteadyConfig, solve};
+use rarefy::bgk::steady::{SteadyConfig, solve};
 use rarefy::bgk::{Gas, Model};
+use rarefy::run::Ending;
 use rarefy::{Backend, Compute, Precision};
 
 /// Flux over that of a gas without slip or jump, and the estimate of its error.
@@ -23,7 +24,7 @@ fn between_on(compute: Compute, drive: Drive, delta: f64, linear: bool, model: M
     };
     let found = solve(&case, &config).unwrap();
     assert!(
-        matches!(found.status, Status::Converged | Status::AtRoundoff),
+        matches!(found.status, Ending::Steady | Ending::AtRoundoff),
         "{drive:?}, {delta}: {:?}",
         found.status
     );
@@ -152,7 +153,7 @@ fn estimates_cover_the_error_of_plates_that_hardly_accommodate() {
     let drive = 0.02;
     for accommodation in [1e-2, 1e-3, 1e-4, 1e-6, 1e-8] {
         let (of_linear, linear) = solved(1.0, accommodation, true);
-        assert_eq!(linear.status, Status::Converged, "{accommodation}");
+        assert_eq!(linear.status, Ending::Steady, "{accommodation}");
         // Nearly the flux without collisions; the gas resists by little more than its thickness.
         let mirrored = (2.0 - accommodation) / accommodation * std::f64::consts::PI.sqrt();
         let resistance = 1.0 / of_linear - mirrored;
@@ -180,7 +181,7 @@ fn estimates_cover_the_error_of_plates_that_hardly_accommodate() {
     }
     // Plates that mirror all exchange nothing, and no share of that is an error.
     let (flux, found) = solved(drive, 0.0, false);
-    assert_eq!(found.status, Status::Converged);
+    assert_eq!(found.status, Ending::Steady);
     assert!(flux.abs() < 1e-15, "{flux}");
     assert!(found.error_estimate < 1e-8, "{}", found.error_estimate);
 }
@@ -209,7 +210,7 @@ fn plates_that_mirror_exchange_nothing() {
             }
         }
         let hidden = solved(drive, 1e-14, Precision::F64);
-        assert_eq!(hidden.status, Status::Stalled);
+        assert_eq!(hidden.status, Ending::Stalled);
         assert!(hidden.flux_roundoff > 1e-2, "{}", hidden.flux_roundoff);
     }
 }

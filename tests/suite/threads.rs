@@ -6,7 +6,7 @@ use rarefy::gpu::{self, Device};
 use rarefy::machine::{Grid, Limits, Machine};
 use rarefy::memory_plan;
 use rarefy::signed_digit::{decimal, dft, float, integer, paper};
-use rarefy::{Backend, Error, Precision, collision, compute, isotropic, longman};
+use rarefy::{Backend, Error, Precision, collision, compute, isotropic, longman, run};
 
 fn send<T: Send>() {}
 fn shared<T: Send + Sync>() {}
@@ -35,9 +35,9 @@ fn public_types_go_to_other_threads() {
     each! { shared:
         bgk::SimulationConfig, bgk::Checkpoint, bgk::Looked, bgk::Moments, bgk::Mach, bgk::Shock, bgk::ShockProfile, bgk::Boundaries, bgk::Wall,
         bgk::FaceFlux, bgk::DiscreteMaxwellian, bgk::Model, bgk::Gas, bgk::Units, bgk::Species, bgk::Cavity, bgk::CavityResults,
-        bgk::State, bgk::Space, bgk::Problem, bgk::Scheme, bgk::Courant, bgk::VelocitySpace, bgk::quadrature::Rule,
+        bgk::State, bgk::Space, bgk::Problem, bgk::Scheme, bgk::Courant, bgk::VelocitySpace, bgk::quadrature::Rule, run::Ending, run::Goal, run::Now, run::Residual,
         steady::SteadyProblem, steady::SteadyConfig, steady::Exchange, steady::Solution, steady::Nodes,
-        steady::plates::Resolution, steady::plates::Drive, steady::Checkpoint, steady::Status, boltzmann::FlowConfig, boltzmann::Stepping, boltzmann::Checkpoint, boltzmann::ShockWave, boltzmann::Look,
+        steady::plates::Resolution, steady::plates::Drive, steady::Checkpoint, boltzmann::FlowConfig, boltzmann::Stepping, boltzmann::Checkpoint, boltzmann::ShockWave, boltzmann::Look,
     }
     each! { shared:
         longman::Integral, longman::Settings, longman::Boundaries, longman::Oscillator, longman::Task, longman::Integrals<'_>,
@@ -54,7 +54,7 @@ fn public_types_go_to_other_threads() {
     }
     // One thread at a time uses a state on a machine.
     each! { send:
-        collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, bgk::Simulation, boltzmann::Flow, steady::SteadySolver,
+        collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, isotropic::market::Market, bgk::Simulation, bgk::March, boltzmann::Flow, steady::SteadySolver,
         emulator::Buffer<f32>, float::MachineAccumulator<'_, Emulator>, integer::Resident<Emulator>, integer::ResidentPair<Emulator>,
         paper::ResidentDigits<Emulator>, paper::ResidentVectors<Emulator>,
         bgk::paper::SeparateKernels<Device, f64>, bgk::paper::SeparateKernels<Emulator, f64>,

@@ -36,6 +36,7 @@
 pub mod boltzmann;
 mod cases;
 mod equilibrium;
+mod march;
 #[doc(hidden)]
 pub mod paper;
 mod problem;
@@ -44,6 +45,7 @@ mod transient;
 
 pub use cases::{Cavity, CavityResults, Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
 pub use equilibrium::{DiscreteMaxwellian, Factors};
+pub use march::March;
 pub use problem::{
     Axis, Boundaries, Boundary, Gas, Inner, Model, Moments, Problem, Space, Species, State, Units,
     VelocitySpace, Wall, mean_free_path, quadrature,

@@ -7,8 +7,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCase};
-use super::ranks;
+use super::flow::{self, Begun, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCase};
 use super::report::{Output, Report};
 use super::steady;
 use super::summary::Summary;
@@ -16,7 +15,7 @@ use super::verify::Verified;
 use crate::accuracy::{Axis, Quantity};
 use crate::bgk::boltzmann::check_room;
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{Axis as VelocityAxis, Simulation};
+use crate::bgk::{Axis as VelocityAxis, March};
 use crate::collision::VelocityGrid;
 use crate::error::Result;
 pub(super) use parameters::CavityArgs;
@@ -26,12 +25,8 @@ use results::Found;
 const FEWEST: usize = 4;
 const MOST: usize = 4096;
 
-/// The solver for a cavity in time.
-type Solver = flow::Solver<()>;
-
 impl Flow for CavityArgs {
     const COMMAND: &'static str = "cavity";
-    type Run = Solver;
     type Found = Found;
 
     fn resolved(&self) -> Result<Self> {
@@ -73,28 +68,26 @@ impl Flow for CavityArgs {
         config.check_room()
     }
 
-    fn begin(&self) -> Result<Solver> {
-        if self.collisions.is_boltzmann() {
-            return Solver::boltzmann(self.flow_config()?, ());
+    fn begin(&self) -> Result<Begun> {
+        match self.collisions.is_boltzmann() {
+            true => Begun::integral(self.flow_config()?, None),
+            false => Begun::model(self.config()?),
         }
-        let simulation = Simulation::over(self.config()?, ranks::transport())?;
-        Ok(Solver::model(simulation))
     }
 
-    fn resume(&self, saved: Saved) -> Result<Solver> {
-        if self.collisions.is_boltzmann() {
-            return Solver::resumed(self.flow_config()?, saved, ());
+    fn resume(&self, saved: Saved) -> Result<Begun> {
+        match self.collisions.is_boltzmann() {
+            true => flow::resumed_integral(self.flow_config()?, saved, None),
+            false => flow::resumed_model(self.config()?, saved),
         }
-        let simulation = flow::resume_simulation(self.config()?, saved)?;
-        Ok(Solver::model(simulation))
     }
 
-    fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
+    fn prepared(&mut self, begun: &Begun, report: &mut Report) -> Result<()> {
         let cavity = self.cavity()?;
         let axis = cavity.axes.first().filter(|_| !cavity.is_at_rest());
-        let flux = match run {
-            Solver::Model(_) => axis.and_then(VelocityAxis::wall_flux_warning),
-            Solver::Boltzmann(..) => cavity.midpoint_warning(),
+        let flux = match self.collisions.is_boltzmann() {
+            false => axis.and_then(VelocityAxis::wall_flux_warning),
+            true => cavity.midpoint_warning(),
         };
         let scheme = self.shared.time_options.interpolation().scheme();
         let warnings = cavity.cell_warning().into_iter();
@@ -102,7 +95,7 @@ impl Flow for CavityArgs {
         for warning in warnings.chain(cavity.ray_warning()).chain(flux) {
             report.warn(warning);
         }
-        let Solver::Model(run) = run else {
+        let March::Model(run) = &begun.run else {
             return Ok(());
         };
         let courant = run.config().courant();
@@ -115,14 +108,8 @@ impl Flow for CavityArgs {
         Ok(())
     }
 
-    fn found(&self, run: &mut Solver) -> Result<Found> {
-        let (moments, fluxes) = match run {
-            Solver::Model(run) => (run.moments()?, run.face_fluxes()?),
-            Solver::Boltzmann(run, ()) => {
-                let look = run.look()?;
-                (look.moments, look.faces)
-            }
-        };
+    fn found(&self, run: &mut March) -> Result<Found> {
+        let (moments, fluxes) = run.moments_and_fluxes()?;
         let cavity = self.cavity()?;
         Ok(Found {
             results: cavity.results(&moments, &fluxes[3]),

@@ -10,9 +10,8 @@
 //! | `fields` | fields of the cells for VTK |
 //! | `kept` | checkpoints |
 //! | `series` | fields and distributions saved on the way |
-//! | `time_loop`, `steady` | the loop over steps, the iteration to the steady state |
+//! | `time_loop`, `steady` | the steps in time, the iteration to the steady state |
 //! | `solve` | a run from arguments to files |
-//! | `solver` | a model in time, or the collision integral |
 //! | `verify` | the same flow on other cells and velocities |
 
 mod arguments;
@@ -24,7 +23,6 @@ mod fields;
 mod kept;
 mod series;
 mod solve;
-mod solver;
 mod steady;
 mod time_loop;
 mod verify;
@@ -32,14 +30,12 @@ mod verify;
 pub(super) use arguments::{
     Counts, FlowArgs, GasArgs, Interpolation, MODEL_MOLECULES, SiArgs, rarefaction,
 };
-pub(super) use case::{Flow, Outcome, Run, Saved, SavedState, Snapshot, SteadyCase};
+pub(super) use case::{Begun, Flow, Outcome, Saved, SteadyCase};
 pub(super) use collisions::{CollisionArgs, refused};
 pub(super) use fields::image;
-use kept::looked_as_array;
-pub(super) use kept::resume_simulation;
 #[cfg(test)]
 pub(super) use kept::resumed;
+pub(super) use kept::{resumed_integral, resumed_model};
 pub(super) use solve::{check, run};
-pub(super) use solver::Solver;
 pub(super) use steady::residual;
 pub(super) use verify::INTEGRAL;

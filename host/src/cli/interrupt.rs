@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::journal::has_series;
 use super::{ranks, streams};
+use crate::error::Result;
 use crate::gpu::quit;
+use crate::run::{Ending, Now, Observer};
 
 /// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks, and `timeout` signals the process and its group.
 const ONE_SIGNAL: Duration = Duration::from_secs(2);
@@ -63,6 +66,18 @@ fn state() -> MutexGuard<'static, State> {
 /// Whether the process is to end.
 pub(super) fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
+}
+
+/// Stops a run at a signal.
+pub(super) struct Signals;
+
+impl<R: ?Sized> Observer<R> for Signals {
+    fn see(&mut self, _: &mut R, _: &Now) -> Result<ControlFlow<Ending>> {
+        Ok(match asked() {
+            true => ControlFlow::Break(Ending::Interrupted),
+            false => ControlFlow::Continue(()),
+        })
+    }
 }
 
 /// A run that checks [`asked`] between its steps, and then ends by itself.

@@ -110,11 +110,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     }
     report.time("setup", started.elapsed());
 
-    let stepping = Instant::now();
-    report.watch_for_signals();
-    let (shown, history) = trade(&mut market, (clock, points), common.quiet)?;
-    let spent = stepping.elapsed();
-    report.time("steps", spent);
+    let (shown, history, spent) = trade(&mut market, (clock, points), common.quiet, &mut report)?;
 
     let rest = market.equilibrium(0)?;
     let rows = rows(&operator, clock, &shown, &rest);

@@ -41,6 +41,7 @@ mod couette;
 mod dft;
 mod distribution;
 mod doctor;
+mod driven;
 mod failure;
 mod flags;
 mod flow;

@@ -98,16 +98,13 @@ pub(super) fn run(
         Vec::new()
     };
     let mut solver = solver(&full, flow)?;
-    let goal = full.tolerance();
     warnings.extend(solver.problem().warnings(solver.config().closure));
     for warning in warnings {
         report.warn(warning);
     }
     report.time("setup", started.elapsed());
-    let iterating = Instant::now();
     let quiet = full.common.quiet;
-    steady::iterate(flow.command(), &mut solver, goal, quiet, &mut report)?;
-    report.time("iterations", iterating.elapsed());
+    steady::iterate(flow.command(), &mut solver, quiet, &mut report)?;
     let solution = solver.solution()?;
     let Some(found) = flow.measure(&solution, solver.flow_rate()) else {
         return Err(Error::Numerical("the plates exchanged nothing".into()).into());

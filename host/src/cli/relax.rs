@@ -5,84 +5,51 @@ mod results;
 pub(super) mod state;
 mod verify;
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ArgMatches;
 
 use super::distribution::Init;
+use super::driven::{self, Travels};
 use super::failure::Failure;
 use super::interrupt;
 use super::operator::Taken;
-use super::progress::Progress;
 use super::report::Report;
 use super::resume;
 use super::steps;
 use crate::collision::{CorrectionStatus, Relaxation, RelaxationConfig, Until};
 use crate::error::Result;
+use crate::run::{Ending, Goal, Now};
 pub(super) use parameters::RelaxArgs;
 use state::State;
 
-/// A relaxation to equilibrium whose sum of |I| has not fallen for so many steps will not fall any further.
-const PATIENCE: u64 = 500;
-
 /// A relaxation on its way.
-struct TimeLoop<'a> {
+struct Way<'a> {
     parameters: &'a RelaxArgs,
-    relaxation: Relaxation,
     state: State,
 }
 
-impl TimeLoop<'_> {
-    fn steps(&self) -> u64 {
-        self.relaxation.history().last().map_or(0, |row| row.step)
+impl Travels<Relaxation> for Way<'_> {
+    /// Each state has its correction.
+    fn next(&self, _: &Relaxation) -> u64 {
+        1
     }
 
-    fn save(&mut self, report: &mut Report) -> Result<Option<PathBuf>> {
-        let Self {
-            parameters,
-            state,
-            relaxation,
-        } = self;
-        report.checkpoint(|_| state::checkpoint(parameters, state, relaxation))
+    fn record(&mut self, run: &mut Relaxation, _: &Now) -> Result<ControlFlow<Ending>> {
+        self.state.observe(run)?;
+        Ok(ControlFlow::Continue(()))
     }
 
-    /// Takes all steps, with progress, checkpoints, and a stop at Ctrl-C. Returns whether the sum of |I| no longer falls.
-    fn run_to_the_end(
-        &mut self,
-        quiet: bool,
-        report: &mut Report,
-    ) -> std::result::Result<bool, Failure> {
-        report.watch_for_signals();
-        let mut progress = Progress::new("relax", quiet);
-        while !self.relaxation.is_done() {
-            if interrupt::asked() {
-                progress.finish();
-                let after = format!("{} steps", self.steps());
-                return Err(resume::stopped("relax", &after, self.save(report)));
-            }
-            if matches!(self.parameters.until(), Until::Equilibrium(_))
-                && state::steps_without_fall(self.relaxation.history()) >= PATIENCE
-            {
-                progress.finish();
-                return Ok(true);
-            }
-            let row = self.relaxation.step();
-            let row = row.map_err(|error| report.broken_off(error))?;
-            let observed = self.state.observe(&mut self.relaxation, &row);
-            observed.map_err(|error| report.broken_off(error))?;
-            let due = self.parameters.checkpoint_every;
-            if !self.relaxation.is_done() && due.is_some_and(|due| row.step.is_multiple_of(due)) {
-                let saved = self.save(report);
-                report.saved(saved)?;
-            }
-            progress.update(self.relaxation.progress(), || {
-                let (step, time, entropy) = (row.step, row.time, row.moments.entropy);
-                format!("step {step}, t = {time:.3}, H = {entropy:.6}")
-            });
-        }
-        progress.finish();
-        Ok(false)
+    fn save(&mut self, run: &mut Relaxation, report: &mut Report) -> Result<Option<PathBuf>> {
+        report.checkpoint(|_| state::checkpoint(self.parameters, &self.state, run))
+    }
+
+    fn progress(&self, run: &Relaxation, now: &Now) -> (f64, String) {
+        let (step, time, entropy) = (now.step, now.time, run.moments().entropy);
+        let text = format!("step {step}, t = {time:.3}, H = {entropy:.6}");
+        (now.share, text)
     }
 }
 
@@ -134,44 +101,33 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     }
     report.time("setup", started.elapsed());
 
-    let mut time_loop = TimeLoop {
+    let mut run = relaxation;
+    let mut way = Way {
         parameters: &parameters,
-        relaxation,
         state,
     };
-    let stepping = Instant::now();
-    let first_step = time_loop.steps();
-    let stalled = time_loop.run_to_the_end(common.quiet, &mut report)?;
-    let spent = stepping.elapsed();
-    let steps = time_loop.steps() - first_step;
-    report.time("steps", spent);
-    if steps > 0 {
-        report.time("step", spent.div_f64(steps as f64));
-    }
-    if stalled {
+    let every = parameters.checkpoint_every;
+    let driving = ("relax", every, common.quiet);
+    let driven = driven::drive(&mut run, &Goal::default(), &mut way, driving, &mut report)?;
+    driven.note_times(&mut report);
+    if driven.ending == Ending::Stalled {
         report.warn(format!(
-            "stopped: the sum of |I| has not fallen for {PATIENCE} steps; what is left is the roundoff of the arithmetic or the limit of the grid"
+            "stopped: the sum of |I| has not fallen for {} steps; what is left is the roundoff of the arithmetic or the limit of the grid",
+            Relaxation::PATIENCE
         ));
     }
-    let correction = time_loop.relaxation.correction();
+    let correction = run.correction();
     if correction.status == CorrectionStatus::Singular {
         report.warn(
             "no conservative correction exists, too few cells carry f: the moments may drift"
                 .into(),
         );
     }
-    if parameters.checkpoint_every.is_some() {
-        let saved = time_loop.save(&mut report);
-        report.saved_at_the_end(saved)?;
-    }
 
-    let final_f = time_loop.relaxation.state()?;
-    let TimeLoop {
-        relaxation, state, ..
-    } = time_loop;
-    let (machine, history) = (relaxation.device(), relaxation.history().to_vec());
+    let final_f = run.state()?;
+    let (machine, history) = (run.device(), run.history().to_vec());
     // Its device closes while the plots are drawn.
-    drop(relaxation);
+    drop(run);
     let full = (&parameters, &config.operator);
     let errors = verify::errors(full, &history, search.as_ref(), &mut report)?;
     let outcome = results::Outcome {
@@ -181,12 +137,12 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         machine,
         history: &history,
         correction,
-        state: &state,
+        state: &way.state,
         final_f: &final_f,
     };
     outcome.report(&mut report);
     report.write(|out| outcome.write(out))?;
-    report.finish(|total| outcome.summary(spent, total))
+    report.finish(|total| outcome.summary(driven.spent, total))
 }
 
 /// The start of a run.

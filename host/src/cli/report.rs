@@ -117,7 +117,8 @@ impl Report {
         self.watch.get_or_insert_with(Watch::new);
     }
 
-    fn command(&self) -> String {
+    /// The name of the subcommand.
+    pub(super) fn command(&self) -> String {
         self.object["command"].as_str().unwrap_or_default().into()
     }
 

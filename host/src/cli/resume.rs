@@ -1,7 +1,6 @@
 //! Shared by the commands that can be interrupted and resumed.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -13,30 +12,6 @@ use super::names::folder_of;
 use super::record::record_in;
 use super::text::quoted;
 use crate::error::{Error, Result};
-
-/// Steps of a run between two checks for Ctrl-C and updates of its progress: a second's worth.
-pub(super) struct Pace(f64);
-
-impl Pace {
-    const LOOK: Duration = Duration::from_secs(1);
-
-    /// Begins with one step, for nothing is known of how long it takes.
-    pub(super) fn new() -> Self {
-        Self(1.0)
-    }
-
-    /// At most so many, and always one.
-    pub(super) fn steps(&self) -> u64 {
-        self.0 as u64
-    }
-
-    /// Learns from steps that took this long. A few that were quick say little: it grows eightfold at most.
-    pub(super) fn learn(&mut self, steps: u64, spent: Duration) {
-        let steps = steps.max(1) as f64;
-        let worth = steps * Self::LOOK.as_secs_f64() / spent.as_secs_f64().max(1e-9);
-        self.0 = worth.clamp(1.0, 8.0 * steps);
-    }
-}
 
 /// The message of an interrupted run on its continuation; `saved` is its checkpoint, if there is a folder for one.
 pub(super) fn stopped(command: &str, after: &str, saved: Result<Option<PathBuf>>) -> Failure {
@@ -134,32 +109,4 @@ pub(super) fn refuse_contradictions(
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_look_is_a_second_away() {
-        let mut pace = Pace::new();
-        assert_eq!(pace.steps(), 1);
-        // Slow steps are taken one by one.
-        pace.learn(1, Duration::from_secs(3));
-        assert_eq!(pace.steps(), 1);
-        // Quick ones eight times as many at once, until a second is full.
-        let mut taken = Vec::new();
-        for _ in 0..6 {
-            let steps = pace.steps();
-            taken.push(steps);
-            pace.learn(steps, Duration::from_millis(10 * steps));
-        }
-        assert_eq!(taken, [1, 8, 64, 100, 100, 100]);
-        // They become slower.
-        pace.learn(100, Duration::from_secs(50));
-        assert_eq!(pace.steps(), 2);
-        // No time at all.
-        pace.learn(2, Duration::ZERO);
-        assert_eq!(pace.steps(), 16);
-    }
 }

@@ -7,22 +7,18 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCase};
-use super::ranks;
+use super::flow::{self, Begun, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCase};
 use super::report::{Output, Report};
 use super::summary::Summary;
 use super::verify::Verified;
 use crate::accuracy::{Axis, Quantity};
-use crate::bgk::boltzmann::{ShockStart, check_room};
+use crate::bgk::boltzmann::check_room;
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{FaceFlux, Moments, ShockProfile, Simulation, State};
+use crate::bgk::{FaceFlux, March, Moments, ShockProfile, State};
 use crate::collision::VelocityGrid;
 use crate::error::Result;
 pub(super) use parameters::ShockArgs;
 use results::Found;
-
-/// The solver for a shock in time.
-pub(super) type Solver = flow::Solver<ShockStart>;
 
 /// The line at the end of a run: moments of the cells, their states on both sides of a step, and what came in at the left in it.
 struct Ended {
@@ -33,9 +29,9 @@ struct Ended {
 }
 
 impl Ended {
-    fn of(solver: &mut Solver) -> Result<Self> {
-        match solver {
-            Solver::Model(simulation) => {
+    fn of(run: &mut March) -> Result<Self> {
+        match run {
+            March::Model(simulation) => {
                 let moments = simulation.moments()?;
                 // One step more shows what passes each face; the moments are from before it.
                 let before = simulation.states()?;
@@ -47,7 +43,7 @@ impl Ended {
                     left: simulation.face_fluxes()?[0],
                 })
             }
-            Solver::Boltzmann(flow, _) => {
+            March::Integral(flow) => {
                 let look = flow.look()?;
                 Ok(Self {
                     before: look.moments.iter().map(Moments::state).collect(),
@@ -62,7 +58,6 @@ impl Ended {
 
 impl Flow for ShockArgs {
     const COMMAND: &'static str = "shock";
-    type Run = Solver;
     type Found = Found;
 
     fn resolved(&self) -> Result<Self> {
@@ -104,35 +99,33 @@ impl Flow for ShockArgs {
         config.check_room()
     }
 
-    fn begin(&self) -> Result<Solver> {
+    fn begin(&self) -> Result<Begun> {
         if self.collisions.is_boltzmann() {
             let (config, start) = self.wave().line()?;
-            return Solver::boltzmann(config, start);
+            return Begun::integral(config, Some(start));
         }
-        let simulation = Simulation::over(self.config()?, ranks::transport())?;
-        Ok(Solver::model(simulation))
+        Begun::model(self.config()?)
     }
 
-    fn resume(&self, saved: Saved) -> Result<Solver> {
+    fn resume(&self, saved: Saved) -> Result<Begun> {
         if self.collisions.is_boltzmann() {
             let (config, start) = self.wave().line()?;
-            return Solver::resumed(config, saved, start);
+            return flow::resumed_integral(config, saved, Some(start));
         }
-        let simulation = flow::resume_simulation(self.config()?, saved)?;
-        Ok(Solver::model(simulation))
+        flow::resumed_model(self.config()?, saved)
     }
 
-    fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
-        let warnings = match run {
-            Solver::Model(_) => {
+    fn prepared(&mut self, begun: &Begun, report: &mut Report) -> Result<()> {
+        let warnings = match &begun.wave {
+            None => {
                 let options = &self.shared.time_options;
                 let time = options.steps.zip(options.dt);
                 let shock = self.shock();
                 let rays = time.and_then(|(steps, dt)| shock.ray_warning(steps as f64 * dt));
                 shock.warnings().into_iter().chain(rays).collect()
             }
-            Solver::Boltzmann(flow, start) => {
-                self.shared.time_options.dt = Some(flow.config().dt);
+            Some(start) => {
+                self.shared.time_options.dt = Some(begun.run.time_step());
                 report.set("boltzmann", start);
                 self.wave().warnings(start)
             }
@@ -143,7 +136,7 @@ impl Flow for ShockArgs {
         Ok(())
     }
 
-    fn found(&self, run: &mut Solver) -> Result<Found> {
+    fn found(&self, run: &mut March) -> Result<Found> {
         let space = self.space()?;
         let ended = Ended::of(run)?;
         let profile = ShockProfile::new(self.mach, &space, &ended.moments)?;

@@ -1,12 +1,15 @@
 //! Shared by the subcommands that solve for a steady flow without steps in time.
 
+use std::path::PathBuf;
+
+use super::driven::{self, Travels};
 use super::failure::Failure;
-use super::interrupt;
-use super::progress::Progress;
+use super::interrupt::Signals;
 use super::report::Report;
 use crate::bgk::Moments;
-use crate::bgk::steady::{Solution, Status, SteadySolver};
+use crate::bgk::steady::{Solution, SteadySolver};
 use crate::error::Result;
+use crate::run::{self, Ending, Goal, Now, Run};
 
 /// Error of the stream behind a shock wave that passes without a warning.
 const MOST_CUT: f64 = 1e-3;
@@ -24,56 +27,56 @@ pub(super) fn total(moments: &mut [Moments]) {
     }
 }
 
+/// A run without checkpoints on its way.
+struct Way;
+
+impl Travels<SteadySolver> for Way {
+    const STEPS: &'static str = "iterations";
+
+    fn next(&self, _: &SteadySolver) -> u64 {
+        1
+    }
+
+    fn save(&mut self, _: &mut SteadySolver, _: &mut Report) -> Result<Option<PathBuf>> {
+        Ok(None)
+    }
+
+    fn stopped(&mut self, solver: &mut SteadySolver, _: &mut Report) -> Failure {
+        Failure::Interrupted {
+            after: format!("after {} iterations", solver.steps_taken()),
+            rest: "nothing is saved, for this flow has no checkpoints".into(),
+        }
+    }
+
+    fn progress(&self, solver: &SteadySolver, now: &Now) -> (f64, String) {
+        (now.share, iteration(solver))
+    }
+}
+
 /// Iterates a prepared solver to its end, with progress and a stop at Ctrl-C.
 pub(super) fn iterate(
     name: &'static str,
     solver: &mut SteadySolver,
-    goal: f64,
     quiet: bool,
     report: &mut Report,
-) -> std::result::Result<Status, Failure> {
-    report.watch_for_signals();
-    let mut progress = Progress::new(name, quiet);
-    loop {
-        if let Some(status) = solver.status() {
-            progress.finish();
-            return Ok(status);
-        }
-        if interrupt::asked() {
-            progress.finish();
-            let done = solver.residuals().len();
-            return Err(Failure::Interrupted {
-                after: format!("after {done} iterations"),
-                rest: "nothing is saved, for this flow has no checkpoints".into(),
-            });
-        }
-        advance(solver, goal, &mut progress)?;
-    }
+) -> std::result::Result<(), Failure> {
+    let driving = (name, None, quiet);
+    let driven = driven::drive(solver, &Goal::default(), &mut Way, driving, report)?;
+    report.time("iterations", driven.spent);
+    Ok(())
 }
 
 /// Iterates a prepared solver to its end without a word; none if the flow does not settle, or a signal comes.
 pub(super) fn settled(solver: &mut SteadySolver) -> Result<Option<Solution>> {
-    loop {
-        match solver.status() {
-            Some(status) if status.is_done() => return solver.solution().map(Some),
-            None if !interrupt::asked() => {}
-            _ => return Ok(None),
-        }
-        solver.iterate()?;
-    }
+    let ending = run::drive(solver, &Goal::default(), &mut Signals)?;
+    ending.is_done().then(|| solver.solution()).transpose()
 }
 
-/// One iteration, and its progress.
-pub(super) fn advance(solver: &mut SteadySolver, goal: f64, progress: &mut Progress) -> Result<()> {
-    let residual = solver.iterate()?;
-    let done = solver.residuals().len();
-    // Residuals fall about exponentially.
-    let first = solver.residuals().first().copied().unwrap_or(1.0).ln();
-    let share = ((residual.ln() - first) / (goal.ln() - first)).clamp(0.0, 1.0);
-    progress.update(share, || {
-        format!("iteration {done}, residual {residual:.1e}")
-    });
-    Ok(())
+/// An iteration in a few words.
+pub(super) fn iteration(solver: &SteadySolver) -> String {
+    let (done, last) = (solver.residuals().len(), solver.residuals().last());
+    let residual = last.copied().unwrap_or(f64::NAN);
+    format!("iteration {done}, residual {residual:.1e}")
 }
 
 /// Advice on an iteration that stalls.
@@ -112,16 +115,16 @@ pub(super) fn report_convergence(
         }
     );
     match solution.status {
-        Status::Converged if solution.flux_roundoff <= 10.0 * goal => {}
-        Status::Converged => report.warn(format!(
+        Ending::Steady if solution.flux_roundoff <= 10.0 * goal => {}
+        Ending::Steady => report.warn(format!(
             "the iteration has converged to {goal:.1e}, and roundoff leaves more, an error of about {:.1e}",
             solution.error_estimate
         )),
-        Status::AtRoundoff => report.warn(format!(
+        Ending::AtRoundoff => report.warn(format!(
             "roundoff ends the iteration: {state}; it leaves an error of about {:.1e}",
             solution.error_estimate
         )),
-        Status::Unfinished => report.not_converged(format!(
+        Ending::Unfinished => report.not_converged(format!(
             "after {count} iterations {state}; allow more with {remedy}"
         )),
         _ if solution.flux_roundoff > HIDDEN => report.not_converged(format!(

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::compute::{Pooled, check_shortest};
 use crate::error::{Error, Result};
+use crate::run::{Ending, Fall, Run};
 
 /// When a relaxation is done.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,6 +126,9 @@ pub struct Relaxation {
     time: f64,
     history: Vec<Record>,
     last: Row,
+    /// The fall of the activity, and steps since it was least.
+    fall: Fall,
+    level: u64,
     warnings: Vec<String>,
 }
 
@@ -141,6 +145,9 @@ impl fmt::Debug for Relaxation {
 
 /// Fraction of the largest stable step that a run takes when no step is given.
 const SAFETY: f64 = 0.5;
+
+/// A relaxation to equilibrium whose sum of |I| has not fallen for so many steps will not fall any further.
+const PATIENCE: u64 = 500;
 
 /// Steps of a machine between two reads by the host.
 const BATCH: u64 = 64;
@@ -268,8 +275,13 @@ impl Relaxation {
             time,
             history,
             last,
+            fall: Fall::to(1.0),
+            level: 0,
             warnings: Vec::new(),
         };
+        for row in &run.history {
+            run.level = run.fall.note(row.step, row.activity);
+        }
         if run.history.is_empty() {
             run.record(last)?;
         }
@@ -316,6 +328,7 @@ impl Relaxation {
             activity,
         };
         self.history.push(record);
+        self.level = self.fall.note(record.step, record.activity);
         self.last = row;
         Ok(record)
     }
@@ -382,14 +395,27 @@ impl Relaxation {
         }
     }
 
-    /// Whether the run's end is reached.
+    /// Whether the run's end is reached, or cannot be.
     pub fn is_done(&self) -> bool {
+        self.ending().is_some()
+    }
+
+    /// How the run has ended, if it has. One to equilibrium is stalled when the sum of |I| has not fallen for 500 steps.
+    pub fn ending(&self) -> Option<Ending> {
         match self.config.until {
-            Until::Steps(steps) => self.step >= steps,
-            Until::Time(end) => self.time >= end,
-            Until::Equilibrium(fraction) => self.last.activity <= fraction * self.first_activity(),
+            Until::Steps(steps) => (self.step >= steps).then_some(Ending::Reached),
+            Until::Time(end) => (self.time >= end).then_some(Ending::Reached),
+            Until::Equilibrium(fraction) => {
+                let rest = self.last.activity <= fraction * self.first_activity();
+                let stalled = (self.level >= PATIENCE).then_some(Ending::Stalled);
+                rest.then_some(Ending::Steady).or(stalled)
+            }
         }
     }
+
+    /// Steps without a fall of the sum of |I| after which a relaxation to equilibrium is stalled.
+    #[cfg(feature = "cli")]
+    pub(crate) const PATIENCE: u64 = PATIENCE;
 
     /// Estimated fraction of the run that is done, 0 to 1.
     pub fn progress(&self) -> f64 {
@@ -492,6 +518,34 @@ impl Relaxation {
             history: self.history.clone(),
             f: self.engine.run(|engine| engine.state())?,
         })
+    }
+}
+
+impl Run for Relaxation {
+    fn steps_taken(&self) -> u64 {
+        self.step
+    }
+    fn time(&self) -> f64 {
+        self.time
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        self.advance(steps).map(drop)
+    }
+    fn residual(&mut self) -> Result<f64> {
+        Ok(self.last.activity)
+    }
+    fn state(&mut self) -> Result<Vec<f64>> {
+        self.state()
+    }
+    fn steps_to(&self, time: f64) -> Option<u64> {
+        // The next step may be a longer one.
+        Some(u64::from(self.time < time))
+    }
+    fn end(&self) -> Option<Ending> {
+        self.ending()
+    }
+    fn progress(&self) -> f64 {
+        self.progress()
     }
 }
 

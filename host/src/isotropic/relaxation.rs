@@ -9,6 +9,7 @@ use super::engine::{Engine, Row};
 use super::{Integrator, Moments, OperatorConfig, Rates, engine};
 use crate::compute::{Pooled, steps_between};
 use crate::error::{Error, Result};
+use crate::run::Run;
 
 /// The configuration of a [`Relaxation`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +76,8 @@ pub struct Relaxation {
     step: u64,
     dt: f64,
     histories: Vec<Vec<Record>>,
+    /// The step and the states at the last residual.
+    looked: Option<(u64, Vec<f64>)>,
     warnings: Vec<String>,
 }
 
@@ -175,6 +178,7 @@ impl Relaxation {
             step: 0,
             dt,
             histories: vec![Vec::new(); states.len()],
+            looked: None,
             warnings: Vec::new(),
         };
         for (k, f) in states.iter().enumerate() {
@@ -233,6 +237,7 @@ impl Relaxation {
             step,
             dt: time_step,
             histories,
+            looked: None,
             warnings: Vec::new(),
         })
     }
@@ -410,6 +415,54 @@ impl Relaxation {
         self.engine
             .run(|engine| engine.time_steps(integrator, dt, steps))
     }
+}
+
+impl Run for Relaxation {
+    fn steps_taken(&self) -> u64 {
+        self.step
+    }
+    fn time(&self) -> f64 {
+        self.time()
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        self.advance_part(steps)
+    }
+    fn residual(&mut self) -> Result<f64> {
+        let now = self.engine.run(|engine| engine.states())?;
+        let residual = match &self.looked {
+            Some((step, before)) if *step < self.step => {
+                let time = (self.step - step) as f64 * self.dt;
+                change(&self.config.operator.measure(), before, &now) / time
+            }
+            _ => f64::INFINITY,
+        };
+        self.looked = Some((self.step, now));
+        Ok(residual)
+    }
+    fn state(&mut self) -> Result<Vec<f64>> {
+        self.engine.run(|engine| engine.states())
+    }
+    fn steps_to(&self, time: f64) -> Option<u64> {
+        Some(steps_between(self.time(), time, self.dt))
+    }
+    fn finish(&mut self) -> Result<()> {
+        self.advance(0)
+    }
+}
+
+/// The largest share of the particles of a state by which its cells differ.
+fn change(measure: &[f64], before: &[f64], now: &[f64]) -> f64 {
+    let cells = measure.len();
+    let states = before.chunks_exact(cells).zip(now.chunks_exact(cells));
+    let shares = states.map(|(before, now)| {
+        let (mut difference, mut whole) = (0.0, 0.0);
+        for ((m, old), new) in measure.iter().zip(before).zip(now) {
+            difference += m * (new - old).abs();
+            whole += m * new;
+        }
+        difference / whole
+    });
+    shares.fold(0.0, f64::max)
 }
 
 /// The engine that a configuration asks for, on its threads.

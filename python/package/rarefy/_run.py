@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from . import _rarefy
 
 Backend = Literal["auto", "cuda", "cpu", "emulator", "reference"]
 Precision = Literal["f32", "f64"]
-
-# Seconds after which Python should see Ctrl-C.
-_PATIENCE = 0.1
 
 
 class RarefyWarning(UserWarning):
@@ -34,12 +30,6 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, run: Any) -> None:
         super().__init__("the run was interrupted; the attribute `run` holds it, and `run.run()` goes on")
         self.run = run
-
-
-class Steps(Protocol):
-    """What can be advanced."""
-
-    def advance(self, steps: int, /) -> int: ...
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -92,36 +82,24 @@ class _Bar:
 
 
 def drive(
-    run: Steps,
+    run: _rarefy._Driven,
     state: Any,
-    share: Callable[[], tuple[bool, float]],
     *,
-    limit: Callable[[], int | None] = lambda: None,
+    steps: int | None = None,
+    residual: float | None = None,
+    every: int | None = None,
+    seen: list[tuple[int, float, float]] | None = None,
     progress: bool = False,
     what: str = "rarefy",
-) -> None:
-    """Advance a run to its end.
+) -> str:
+    """Advance a run to its end; return how it ended.
 
-    ``share`` tells whether the end is reached and how much of the way is done, ``limit`` how many steps may be taken before it is asked
-    again. Between calls Python sees Ctrl-C, which raises :class:`Interrupted` with ``state``.
+    ``steps`` is the last step. A run to a ``residual``, taken ``every`` so many steps, adds step, time and residual to those ``seen`` before.
+    On the way Python sees Ctrl-C, which raises :class:`Interrupted` with ``state``.
     """
     bar = _Bar(progress, what)
-    steps = 1
     try:
-        while True:
-            done, part = share()
-            bar.show(1.0 if done else part)
-            if done:
-                return
-            most = limit()
-            take = steps if most is None else max(1, min(steps, most))
-            start = time.perf_counter()
-            run.advance(take)
-            spent = time.perf_counter() - start
-            if spent < 0.5 * _PATIENCE and take == steps:
-                steps = min(2 * steps, 1 << 20)
-            elif spent > 2.0 * _PATIENCE:
-                steps = max(1, steps // 2)
+        return run.drive((steps, residual, every), [] if seen is None else seen, bar.show)
     except KeyboardInterrupt:
         raise Interrupted(state) from None
     finally:
@@ -184,14 +162,8 @@ class LongRun:
         """Take so many steps, or those that are left to a time."""
         if (steps is None) == (time is None):
             raise TypeError("either steps or time is needed")
-        start = self.steps
-        end = start + steps if steps is not None else int(np.ceil((time or 0.0) / self.dt - 1e-9))
-
-        def share() -> tuple[bool, float]:
-            taken = self.steps
-            return taken >= end, (taken - start) / max(1, end - start)
-
-        drive(self._run, self, share, limit=lambda: end - self.steps, progress=progress, what=type(self).__name__.lower())
+        end = self.steps + steps if steps is not None else int(np.ceil((time or 0.0) / self.dt - 1e-9))
+        drive(self._run, self, steps=end, progress=progress, what=type(self).__name__.lower())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(time={self.time:.6g}, steps={self.steps}, device={self.device!r})"

@@ -149,8 +149,8 @@ class Relaxation(LongRun):
         return self._run.distribution()
 
     def run(self, *, progress: bool = False) -> RelaxationResult:
-        """Run to the end. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state and goes on when called again."""
-        drive(self._run, self, self._run.progress, progress=progress, what="relaxation")
+        """Run to the end, or until an equilibrium comes no nearer. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state and goes on when called again."""
+        drive(self._run, self, progress=progress, what="relaxation")
         return self.result()
 
     def result(self) -> RelaxationResult:

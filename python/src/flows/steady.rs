@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
 use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySolver, channel};
@@ -12,7 +12,8 @@ use super::problem::PyProblem;
 use super::results::{cavity_results, fields, molecules, profile};
 use super::transient::{by_integral, shock_wave};
 use crate::arrays::{array, columns};
-use crate::config::{to_python, with_given};
+use crate::config::with_given;
+use crate::driving::{Ends, drive};
 use crate::errors::raise;
 use crate::work::{Run, compute};
 
@@ -251,23 +252,22 @@ impl PySteady {
         })
     }
 
-    fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
-        self.run.with(py, |solver| {
-            let steps = usize::try_from(steps).unwrap_or(usize::MAX);
-            Ok(solver.advance(steps)? as u64)
-        })
-    }
-
-    /// How the iteration ended, if it has; its changes; and the tolerance.
-    fn course<'py>(
+    /// Takes the run to an end, with calls of `show` on the way.
+    fn drive<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, numpy::PyArray1<f64>>, f64)> {
-        let (status, residuals, tolerance) = self.run.with(py, |solver| {
-            let residuals = solver.residuals().to_vec();
-            Ok((solver.status(), residuals, solver.config().tolerance()))
-        })?;
-        Ok((to_python(py, &status)?, array(py, residuals), tolerance))
+        ends: Ends,
+        seen: Py<PyList>,
+        show: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        drive(&self.run, py, ends, seen, show)
+    }
+
+    /// The change of each iteration.
+    #[getter]
+    fn residuals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
+        let residuals = self.run.with(py, |solver| Ok(solver.residuals().to_vec()))?;
+        Ok(array(py, residuals))
     }
 
     #[getter]

@@ -2,13 +2,14 @@
 
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use rarefy::Result;
+use rarefy::run::Run as _;
 use rarefy::bgk::boltzmann::{self, Flow, FlowConfig, ShockWave, Stepping};
 use rarefy::bgk::steady::SteadyConfig;
 use rarefy::bgk::{
-    Axis, Boundaries, Boundary, Cavity, Checkpoint, FaceFlux, Gas, Mach, Moments, Problem,
-    Simulation, SimulationConfig, Space, State, VelocitySpace,
+    Axis, Boundaries, Boundary, Cavity, Checkpoint, Gas, Mach, March, Problem, Simulation,
+    SimulationConfig, Space, State, VelocitySpace,
 };
 use rarefy::collision::{CorrectionMethod, Method};
 
@@ -18,66 +19,28 @@ use super::results::{
 };
 use crate::arrays::{array, doubles, in_order, shaped};
 use crate::config::{from_python, named, to_python, with_given};
+use crate::driving::{Ends, drive};
 use crate::errors::raise;
 use crate::work::{Run, compute};
 
-/// A solution under way.
-enum Solver {
-    Model(Box<Simulation>),
-    Boltzmann(Box<Flow>),
-}
-
-/// The same of both solvers.
-macro_rules! of_either {
-    ($solver:expr, $run:ident => $value:expr) => {
-        match $solver {
-            Solver::Model($run) => $value,
-            Solver::Boltzmann($run) => $value,
+/// All unknowns, and the shape of their array.
+fn state(march: &mut March) -> Result<(Vec<f64>, Vec<usize>)> {
+    let space = march.space();
+    match march {
+        March::Model(run) => {
+            let [jx, jy, m] = run.config().problem.velocity.shape();
+            Ok((run.state()?, vec![jx, jy, m, space.ny(), space.nx()]))
         }
-    };
-}
-
-impl Solver {
-    fn space(&self) -> Space {
-        match self {
-            Self::Model(run) => run.config().problem.space,
-            Self::Boltzmann(run) => run.config().space,
-        }
-    }
-
-    fn moments(&mut self) -> Result<Vec<Moments>> {
-        match self {
-            Self::Model(run) => run.moments(),
-            Self::Boltzmann(run) => Ok(run.look()?.moments),
-        }
-    }
-
-    fn face_fluxes(&mut self) -> Result<[FaceFlux; 4]> {
-        match self {
-            Self::Model(run) => run.face_fluxes(),
-            Self::Boltzmann(run) => Ok(run.look()?.faces),
-        }
-    }
-
-    /// All unknowns, and the shape of their array.
-    fn state(&mut self) -> Result<(Vec<f64>, Vec<usize>)> {
-        let space = self.space();
-        match self {
-            Self::Model(run) => {
-                let [jx, jy, m] = run.config().problem.velocity.shape();
-                Ok((run.state()?, vec![jx, jy, m, space.ny(), space.nx()]))
-            }
-            Self::Boltzmann(run) => {
-                let n = run.config().operator.grid.n();
-                Ok((run.state()?, vec![space.ny(), space.nx(), n, n, n]))
-            }
+        March::Integral(run) => {
+            let n = run.config().operator.grid.n();
+            Ok((run.state()?, vec![space.ny(), space.nx(), n, n, n]))
         }
     }
 }
 
 #[pyclass(name = "Simulation", module = "rarefy._rarefy", frozen)]
 pub(super) struct PySimulation {
-    run: Run<Solver>,
+    run: Run<March>,
     shape: Vec<usize>,
     mach: Option<Mach>,
     cavity: Option<Cavity>,
@@ -174,9 +137,7 @@ impl PySimulation {
         options(&mut config, given)?;
         Ok(Self {
             shape: shape(&config.problem.space),
-            run: Run::new(Solver::Model(Box::new(compute(py, || {
-                Simulation::new(config)
-            })?))),
+            run: Run::new(compute(py, || Simulation::new(config))?.into()),
             mach: problem.mach,
             cavity: problem.cavity.clone(),
             warnings: problem.warnings.clone(),
@@ -205,7 +166,7 @@ impl PySimulation {
         let shape = shape(&config.space);
         let flow = compute(py, || Flow::new(config))?;
         Ok(Self {
-            run: Run::new(Solver::Boltzmann(Box::new(flow))),
+            run: Run::new(flow.into()),
             shape,
             mach: None,
             cavity: problem.cavity.clone(),
@@ -223,7 +184,7 @@ impl PySimulation {
         })?;
         Ok(Self {
             shape: shape(&flow.config().space),
-            run: Run::new(Solver::Boltzmann(Box::new(flow))),
+            run: Run::new(flow.into()),
             mach: Some(wave.mach),
             cavity: None,
             warnings,
@@ -240,20 +201,18 @@ impl PySimulation {
     ) -> PyResult<Self> {
         let unknowns = doubles("unknowns", unknowns)?;
         let unknowns = in_order("unknowns", &unknowns)?.to_vec();
-        let solver = if by_integral {
+        let march: March = if by_integral {
             let mut checkpoint: boltzmann::Checkpoint = from_python(checkpoint)?;
             checkpoint.distributions = unknowns;
-            let flow = compute(py, || Flow::resume(checkpoint))?;
-            Solver::Boltzmann(Box::new(flow))
+            compute(py, || Flow::resume(checkpoint))?.into()
         } else {
             let mut checkpoint: Checkpoint = from_python(checkpoint)?;
             checkpoint.populations = unknowns;
-            let simulation = compute(py, || Simulation::resume(checkpoint))?;
-            Solver::Model(Box::new(simulation))
+            compute(py, || Simulation::resume(checkpoint))?.into()
         };
         Ok(Self {
-            shape: shape(&solver.space()),
-            run: Run::new(solver),
+            shape: shape(&march.space()),
+            run: Run::new(march),
             mach: None,
             cavity: None,
             warnings: Vec::new(),
@@ -277,34 +236,39 @@ impl PySimulation {
     }
 
     fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
-        self.run
-            .with(py, |solver| of_either!(solver, run => run.advance(steps)))?;
+        self.run.with(py, |march| march.advance(steps))?;
         Ok(steps)
+    }
+
+    /// Takes the run to an end, with calls of `show` on the way.
+    fn drive<'py>(
+        &self,
+        py: Python<'py>,
+        ends: Ends,
+        seen: Py<PyList>,
+        show: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        drive(&self.run, py, ends, seen, show)
     }
 
     #[getter]
     fn steps(&self, py: Python<'_>) -> PyResult<u64> {
-        self.run.with(py, |solver| {
-            Ok(of_either!(solver, run => run.steps_taken()))
-        })
+        self.run.with(py, |march| Ok(march.steps_taken()))
     }
 
     #[getter]
     fn time(&self, py: Python<'_>) -> PyResult<f64> {
-        self.run
-            .with(py, |solver| Ok(of_either!(solver, run => run.time())))
+        self.run.with(py, |march| Ok(march.time()))
     }
 
     #[getter]
     fn dt(&self, py: Python<'_>) -> PyResult<f64> {
-        self.run
-            .with(py, |solver| Ok(of_either!(solver, run => run.config().dt)))
+        self.run.with(py, |march| Ok(march.time_step()))
     }
 
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<String> {
-        self.run
-            .with(py, |solver| Ok(of_either!(solver, run => run.device())))
+        self.run.with(py, |march| Ok(march.device()))
     }
 
     #[getter]
@@ -313,8 +277,7 @@ impl PySimulation {
     }
 
     fn residual(&self, py: Python<'_>) -> PyResult<f64> {
-        self.run
-            .with(py, |solver| of_either!(solver, run => run.residual()))
+        self.run.with(py, |march| march.residual())
     }
 
     /// Centres of the cells along x (0) or y (1).
@@ -328,19 +291,19 @@ impl PySimulation {
     }
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let moments = self.run.with(py, Solver::moments)?;
+        let moments = self.run.with(py, March::moments)?;
         fields(py, &self.shape, &moments)
     }
 
     /// Flux received through the faces in the last step.
     fn face_fluxes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let fluxes = self.run.with(py, Solver::face_fluxes)?;
+        let (_, fluxes) = self.run.with(py, March::moments_and_fluxes)?;
         to_python(py, &fluxes)
     }
 
     /// Populations `[jx, jy, m, iy, ix]`, weights included; or distributions `[iy, ix, jx, jy, jz]` of the collision integral.
     fn populations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        let (unknowns, shape) = self.run.with(py, Solver::state)?;
+        let (unknowns, shape) = self.run.with(py, state)?;
         shaped(py, unknowns, &shape)
     }
 
@@ -354,9 +317,7 @@ impl PySimulation {
 
     fn cavity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let cavity = self.cavity.as_ref().ok_or_else(no_cavity)?;
-        let (moments, fluxes) = self
-            .run
-            .with(py, |solver| Ok((solver.moments()?, solver.face_fluxes()?)))?;
+        let (moments, fluxes) = self.run.with(py, March::moments_and_fluxes)?;
         cavity_results(py, cavity, &moments, &fluxes[3])
     }
 
@@ -371,8 +332,8 @@ impl PySimulation {
         }
         let mut kept = self.run.with(py, |solver| {
             Ok(match solver {
-                Solver::Model(run) => Kept::Model(Box::new(run.checkpoint()?)),
-                Solver::Boltzmann(run) => Kept::Boltzmann(Box::new(run.checkpoint()?)),
+                March::Model(run) => Kept::Model(Box::new(run.checkpoint()?)),
+                March::Integral(run) => Kept::Boltzmann(Box::new(run.checkpoint()?)),
             })
         })?;
         let unknowns = match &mut kept {

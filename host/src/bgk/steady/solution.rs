@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bgk::{FaceFlux, Moments};
+use crate::run::Ending;
 
 /// Exchange of a boundary with the gas at a face, and the gas there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,28 +27,6 @@ pub struct Exchange {
     pub temperature: f64,
 }
 
-/// How an iteration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Status {
-    /// The change and the spread of the fluxes reached the tolerance.
-    Converged,
-    /// Neither falls any further, and both are as small as roundoff allows, but above the tolerance.
-    AtRoundoff,
-    /// They did not reach it within the iterations allowed.
-    Unfinished,
-    /// They no longer fall: the result is not the steady flow.
-    Stalled,
-}
-
-impl Status {
-    /// Whether the result is the steady flow, to the tolerance or to roundoff.
-    pub fn is_done(self) -> bool {
-        matches!(self, Self::Converged | Self::AtRoundoff)
-    }
-}
-
 /// A steady flow; in the linear case all values are perturbations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -57,7 +36,7 @@ pub struct Solution {
     /// Exchange at the left, right, bottom and top face of space, face by face; empty where there is none.
     pub exchange: [Vec<Exchange>; 4],
     /// How the iteration ended.
-    pub status: Status,
+    pub status: Ending,
     /// Change of each iteration: the largest change of an unknown, over the range of the fields.
     pub residuals: Vec<f64>,
     /// Spread of the fluxes that must be constant, relative to their size, in the last iteration.

@@ -15,11 +15,12 @@ use super::memory;
 use super::plan::{Hold, Plan};
 use super::problem::SteadyProblem;
 use super::residuals::Roundoff;
-use super::solution::{Solution, Status};
+use super::solution::Solution;
 use super::start;
 use super::sums::Swept;
 use crate::compute::{Pool, Resolved};
 use crate::error::{Error, Result};
+use crate::run::{Ending, Run};
 
 /// Mean free paths from wall to wall beyond which roundoff in f64 exceeds a hundredth of the fluxes.
 const THICKEST: f64 = 1e12;
@@ -171,7 +172,7 @@ impl SteadySolver {
         if renewed {
             self.mixing.clear();
         }
-        if self.status().is_some_and(Status::is_done) {
+        if self.status().is_some_and(Ending::is_done) {
             self.x.copy_from_slice(&self.y);
         } else {
             self.mixing.mix(&mut self.x, &self.y);
@@ -351,7 +352,7 @@ impl SteadySolver {
         Ok(Solution {
             cells: self.plan.moments(&self.x, &sums),
             exchange: [0, 1, 2, 3].map(|side| self.plan.received(&self.x, &sums, side)),
-            status: self.status().unwrap_or(Status::Unfinished),
+            status: self.status().unwrap_or(Ending::Unfinished),
             residuals: self.residuals.clone(),
             flux_spread: self.spreads.last().copied().unwrap_or(f64::INFINITY),
             error_estimate: self.error_estimate(),
@@ -375,6 +376,37 @@ impl SteadySolver {
     /// How it is solved.
     pub fn config(&self) -> &SteadyConfig {
         &self.config
+    }
+}
+
+impl Run for SteadySolver {
+    fn steps_taken(&self) -> u64 {
+        self.residuals.len() as u64
+    }
+    fn time(&self) -> f64 {
+        0.0
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        let steps = usize::try_from(steps).unwrap_or(usize::MAX);
+        self.advance(steps).map(drop)
+    }
+    fn residual(&mut self) -> Result<f64> {
+        Ok(self.residuals.last().copied().unwrap_or(f64::INFINITY))
+    }
+    fn state(&mut self) -> Result<Vec<f64>> {
+        Ok(self.x.clone())
+    }
+    fn steps_to(&self, _: f64) -> Option<u64> {
+        None
+    }
+    fn end(&self) -> Option<Ending> {
+        self.status()
+    }
+    fn progress(&self) -> f64 {
+        // Residuals fall about exponentially.
+        let [first, last] = [self.residuals.first(), self.residuals.last()];
+        let [first, last] = [first, last].map(|of| of.copied().unwrap_or(1.0).ln());
+        ((last - first) / (self.config.tolerance().ln() - first)).clamp(0.0, 1.0)
     }
 }
 

@@ -10,45 +10,18 @@ use super::arguments::{FlowArgs, SiArgs, TimeOptions};
 use super::collisions::CollisionArgs;
 use super::course::Course;
 use crate::accuracy::{Axis, Quantity};
-use crate::bgk::boltzmann::ShockStart;
+use crate::bgk::boltzmann::{self, FlowConfig, ShockStart};
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{CheckpointPart, FaceFlux, Looked, Moments, Space, Units, VelocitySpace};
+use crate::bgk::{CheckpointPart, FaceFlux, Looked, March, Simulation, SimulationConfig, Units};
 use crate::cli::checkpoint::{Arrays, Stored};
 use crate::cli::checkpoint_parts::Parts;
 use crate::cli::options::Common;
+use crate::cli::ranks;
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
 use crate::cli::text::short;
 use crate::cli::verify::Verified;
 use crate::error::Result;
-
-/// A solver in time, as the loop over its steps sees it.
-pub(in crate::cli) trait Run: Sized {
-    /// Steps taken.
-    fn step(&self) -> u64;
-    /// Time reached.
-    fn time(&self) -> f64;
-    /// The machine in words.
-    fn machine(&self) -> String;
-    /// Takes so many steps.
-    fn advance(&mut self, steps: u64) -> Result<()>;
-    /// How fast the fields change.
-    fn residual(&mut self) -> Result<f64>;
-    /// The cells.
-    fn space(&self) -> Space;
-    /// The velocity nodes.
-    fn velocities(&self) -> Result<VelocitySpace>;
-    /// Moments of the cells.
-    fn moments(&mut self) -> Result<Vec<Moments>>;
-    /// The distributions of some cells, one after the other, `[jx][jy][jz]`.
-    fn distributions(&mut self, places: &[usize]) -> Result<Vec<f64>>;
-    /// Steps within which the residual must halve; a run in which it does not has come as far as it can.
-    fn patience(&self) -> Option<u64> {
-        None
-    }
-    /// State for a continuation to the same bits.
-    fn save(&mut self) -> Result<Snapshot<'_>>;
-}
 
 /// The state of a run for a checkpoint, and on several ranks that of this rank's cells, with whether mirror images are kept once.
 pub(in crate::cli) struct Snapshot<'a> {
@@ -73,6 +46,27 @@ pub(in crate::cli) enum SavedState {
     Parts(Parts),
 }
 
+/// A run in time that is about to begin or go on.
+pub(in crate::cli) struct Begun {
+    pub(in crate::cli) run: March,
+    /// Findings of the preparation of a wave by the collision integral.
+    pub(in crate::cli) wave: Option<ShockStart>,
+}
+
+impl Begun {
+    /// A run of a relaxation model.
+    pub(in crate::cli) fn model(config: SimulationConfig) -> Result<Self> {
+        let run = Simulation::over(config, ranks::transport())?.into();
+        Ok(Self { run, wave: None })
+    }
+
+    /// A run of the collision integral.
+    pub(in crate::cli) fn integral(config: FlowConfig, wave: Option<ShockStart>) -> Result<Self> {
+        let run = boltzmann::Flow::over(config, ranks::transport())?.into();
+        Ok(Self { run, wave })
+    }
+}
+
 /// A steady problem as a command prepares it.
 pub(in crate::cli) struct SteadyCase {
     pub(in crate::cli) problem: SteadyProblem,
@@ -86,8 +80,6 @@ pub(in crate::cli) struct SteadyCase {
 pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     /// Name of the subcommand.
     const COMMAND: &'static str;
-    /// The solver in time.
-    type Run: Run;
     /// The results at its end.
     type Found;
 
@@ -122,13 +114,13 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     /// Checks the problem of a run in time.
     fn check_in_time(&self) -> Result<()>;
     /// The run from its start.
-    fn begin(&self) -> Result<Self::Run>;
+    fn begin(&self) -> Result<Begun>;
     /// The run from where it was saved.
-    fn resume(&self, saved: Saved) -> Result<Self::Run>;
+    fn resume(&self, saved: Saved) -> Result<Begun>;
     /// Adds to record and warnings what is known once the solver is there, and to the arguments in full.
-    fn prepared(&mut self, run: &Self::Run, report: &mut Report) -> Result<()>;
+    fn prepared(&mut self, begun: &Begun, report: &mut Report) -> Result<()>;
     /// The results of a run in time.
-    fn found(&self, run: &mut Self::Run) -> Result<Self::Found>;
+    fn found(&self, run: &mut March) -> Result<Self::Found>;
     /// The choice of the collisions.
     fn collisions(&self) -> &CollisionArgs;
     /// The same, to be renewed.

@@ -6,16 +6,18 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::TimeOptions;
-use super::case::{Flow, Run, Saved, SavedState, Snapshot};
+use super::case::{Begun, Flow, Saved, SavedState, Snapshot};
 use super::course::History;
-use crate::bgk::{Checkpoint, FaceFlux, Looked, Simulation, SimulationConfig};
-use crate::cli::checkpoint::{Content, LIST, Stored};
+use crate::bgk::boltzmann::{self, FlowConfig, ShockStart};
+use crate::bgk::{Checkpoint, FaceFlux, Looked, March, Simulation, SimulationConfig};
+use crate::cli::checkpoint::{Array, Arrays, Content, LIST, Stored, Take};
 use crate::cli::checkpoint_parts::{self, Listed, Parts};
 use crate::cli::failure::Failure;
 use crate::cli::operator::Taken;
 use crate::cli::report::Report;
 use crate::cli::{ranks, resume};
 use crate::error::{Error, Result};
+use crate::run::Run;
 
 /// Contents of a subcommand's checkpoint besides the populations.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,19 +41,16 @@ struct PartList {
     reduced: bool,
 }
 
-/// A run that is about to begin or go on.
-pub(in crate::cli) struct Start<R> {
-    pub(in crate::cli) simulation: R,
+/// A run that is about to begin or go on, and its past.
+pub(in crate::cli) struct Start {
+    pub(in crate::cli) begun: Begun,
     /// Its history.
     pub(in crate::cli) history: History,
     pub(in crate::cli) warning: Option<String>,
 }
 
-/// Takes a simulation of the model equations up again.
-pub(in crate::cli) fn resume_simulation(
-    config: SimulationConfig,
-    saved: Saved,
-) -> Result<Simulation> {
+/// Takes a run of the model equations up again.
+pub(in crate::cli) fn resumed_model(config: SimulationConfig, saved: Saved) -> Result<Begun> {
     let mut checkpoint = Checkpoint {
         config,
         step: saved.step,
@@ -61,7 +60,7 @@ pub(in crate::cli) fn resume_simulation(
         faces: saved.faces,
     };
     let transport = ranks::transport();
-    match saved.state {
+    let simulation = match saved.state {
         SavedState::Whole(mut stored) => {
             let expected = checkpoint.config.populations();
             let found = stored.length("populations").unwrap_or(0);
@@ -81,18 +80,80 @@ pub(in crate::cli) fn resume_simulation(
             checkpoint.config.symmetry_reduction &= parts.reduced;
             Simulation::resume_parts(checkpoint, transport, |wanted| parts.read(wanted))
         }
+    };
+    let run = simulation?.into();
+    Ok(Begun { run, wave: None })
+}
+
+/// Takes a run of the collision integral up again.
+pub(in crate::cli) fn resumed_integral(
+    config: FlowConfig,
+    saved: Saved,
+    wave: Option<ShockStart>,
+) -> Result<Begun> {
+    let mut checkpoint = boltzmann::Checkpoint {
+        config,
+        step: saved.step,
+        distributions: Vec::new(),
+        looked: saved.looked,
+    };
+    let transport = ranks::transport();
+    let flow = match saved.state {
+        SavedState::Whole(mut stored) => {
+            checkpoint.distributions = stored.get("populations")?;
+            boltzmann::Flow::resume_over(checkpoint, transport)
+        }
+        SavedState::Parts(parts) => {
+            boltzmann::Flow::resume_parts(checkpoint, transport, |wanted| parts.read(wanted))
+        }
+    };
+    let run = flow?.into();
+    Ok(Begun { run, wave })
+}
+
+/// The state of a run for a checkpoint.
+pub(super) fn snapshot(run: &mut March) -> Result<Snapshot<'_>> {
+    let several = ranks::are_several();
+    let mut arrays = Arrays::new();
+    let (looked, part) = match run {
+        March::Model(run) => {
+            let part = several.then(|| run.checkpoint_part()).transpose()?;
+            let head = match several {
+                true => run.checkpoint_head()?,
+                false => run.checkpoint_without_populations()?,
+            };
+            let faces: Vec<f64> = head.faces.iter().flat_map(FaceFlux::numbers).collect();
+            arrays.insert("faces".into(), faces.into());
+            if !several {
+                arrays.insert("extra".into(), head.extra.into());
+                let count = run.config().populations();
+                let pieces = Box::new(|take: &mut Take<'_>| run.visit_populations(take));
+                arrays.insert("populations".into(), Array::Pieces(count, pieces));
+            }
+            let part = part.map(|part| (part, head.config.symmetry_reduction));
+            (head.looked, part)
+        }
+        March::Integral(run) => {
+            let part = several.then(|| run.checkpoint_part()).transpose()?;
+            if !several {
+                arrays.insert("populations".into(), run.state()?.into());
+            }
+            (run.checkpoint_head().looked, part.map(|part| (part, false)))
+        }
+    };
+    if let Some(looked) = &looked {
+        arrays.insert("looked".into(), looked_as_array(looked).into());
     }
+    Ok(Snapshot { arrays, part })
 }
 
 /// Starts a run afresh.
-pub(in crate::cli) fn fresh<F: Flow>(
-    parameters: &F,
-) -> std::result::Result<Start<F::Run>, Failure> {
-    let mut simulation = ranks::agreed(parameters.begin().map_err(Failure::from))?;
+pub(in crate::cli) fn fresh<F: Flow>(parameters: &F) -> std::result::Result<Start, Failure> {
+    let mut begun = ranks::agreed(parameters.begin().map_err(Failure::from))?;
     // The first residual is reckoned from the start.
-    simulation.residual()?;
+    begun.run.residual()?;
     Ok(Start {
-        simulation,
+        begun,
         history: Vec::new(),
         warning: None,
     })
@@ -104,11 +165,11 @@ pub(in crate::cli) fn resumed<F: Flow>(
     wanted: &F,
     options: &TimeOptions,
     given: &ArgMatches,
-) -> std::result::Result<(F, Start<F::Run>), Failure> {
+) -> std::result::Result<(F, Start), Failure> {
     let restored = restored(path, wanted, options, given).map_err(Failure::from);
     let (parameters, mut start, looked) = ranks::agreed(restored)?;
     if !looked {
-        start.simulation.residual()?;
+        start.begun.run.residual()?;
     }
     Ok((parameters, start))
 }
@@ -119,7 +180,7 @@ fn restored<F: Flow>(
     wanted: &F,
     options: &TimeOptions,
     given: &ArgMatches,
-) -> Result<(F, Start<F::Run>, bool)> {
+) -> Result<(F, Start, bool)> {
     let (parameters, mut content) = reopened(path, wanted, options, given)?;
     let history = content.stored.find("history")?.unwrap_or_default();
     let looked = content.stored.find("looked")?.unwrap_or_default();
@@ -142,7 +203,7 @@ fn restored<F: Flow>(
         }),
         None => SavedState::Whole(stored),
     };
-    let simulation = parameters.resume(Saved {
+    let begun = parameters.resume(Saved {
         step: kept.step,
         state,
         looked: looked_from(&looked),
@@ -152,16 +213,16 @@ fn restored<F: Flow>(
         .chunks_exact(3)
         .map(|row| (row[0] as u64, row[1], row[2]))
         .collect();
-    let warning = resume::elsewhere(&version, &machine, &simulation.machine());
+    let warning = resume::elsewhere(&version, &machine, &begun.run.device());
     let end = parameters.time_options();
-    let step = simulation.step();
+    let step = begun.run.steps_taken();
     if let Some(steps) = end.steps
         && (steps < step || end.until_residual.is_none())
     {
         resume::check_end(path, step, steps, "--steps")?;
     }
     let start = Start {
-        simulation,
+        begun,
         history,
         warning,
     };
@@ -169,7 +230,7 @@ fn restored<F: Flow>(
 }
 
 /// A look at the fields as one array: the step, then field after field.
-pub(super) fn looked_as_array(looked: &Looked) -> Vec<f64> {
+fn looked_as_array(looked: &Looked) -> Vec<f64> {
     let fields = looked.fields.iter().flatten();
     std::iter::once(looked.step as f64)
         .chain(fields.copied())

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::case::{Flow, Run};
+use super::case::Flow;
 use super::fields;
-use crate::bgk::{Units, VelocitySpace};
+use crate::bgk::{March, Units, VelocitySpace};
 use crate::cli::names::SERIES;
 use crate::cli::npy;
 use crate::cli::report::Report;
 use crate::cli::vti;
 use crate::compute::Precision;
 use crate::error::Result;
+use crate::run::Run;
 
 /// The list of its fields with their times, as ParaView opens it.
 const COLLECTION: &str = "fields.pvd";
@@ -31,7 +32,7 @@ pub(super) struct Series {
 
 impl Series {
     /// The series that the flags of a flow in full ask for; none without them, or without a folder.
-    pub(super) fn of<F: Flow>(flow: &F, run: &F::Run, report: &mut Report) -> Result<Option<Self>> {
+    pub(super) fn of<F: Flow>(flow: &F, run: &March, report: &mut Report) -> Result<Option<Self>> {
         let options = flow.time_options();
         if options.save_every.is_none() && options.save_f.is_none() {
             return Ok(None);
@@ -46,7 +47,7 @@ impl Series {
         };
         report.make_series(&folder)?;
         // The files of a run that goes on are its own; others may have stayed from another run.
-        let steps = match run.step() {
+        let steps = match run.steps_taken() {
             0 => BTreeSet::new(),
             now => earlier(&folder, now, report),
         };
@@ -79,11 +80,11 @@ impl Series {
     /// Saves the state of the run if this is a step for it, or its end.
     pub(super) fn save(
         &mut self,
-        run: &mut impl Run,
+        run: &mut March,
         at_the_end: bool,
         report: &mut Report,
     ) -> Result<()> {
-        let step = run.step();
+        let step = run.steps_taken();
         let due = self.every.is_some_and(|every| step.is_multiple_of(every));
         if !(due || at_the_end) || self.saved == Some(step) {
             return Ok(());

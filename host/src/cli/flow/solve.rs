@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::ArgMatches;
 use serde_json::Value;
 
-use super::case::{Flow, Outcome, Run};
+use super::case::{Begun, Flow, Outcome};
 use super::kept;
 use super::steady::{self, SteadyRun};
 use super::time_loop;
@@ -18,6 +18,7 @@ use crate::cli::ranks;
 use crate::cli::report::{self, Report};
 use crate::cli::verify::Verified;
 use crate::error::Result;
+use crate::run::error_left;
 
 /// Checks arguments before any run of a sweep, and returns the parameters in full.
 pub(in crate::cli) fn check<F: Flow>(args: &F) -> Result<Value> {
@@ -164,15 +165,15 @@ fn find_in_time<F: Flow>(
         }
         Some(path) => kept::resumed(path, &wanted, options, given)?,
     };
-    let mut run = start.simulation;
-    report.set("machine", run.machine());
+    report.set("machine", start.begun.run.device());
     if let Some(ranks) = ranks::record() {
         report.set("ranks", ranks);
     }
     if let Some(warning) = start.warning {
         report.warn(warning);
     }
-    flow.prepared(&run, report)?;
+    flow.prepared(&start.begun, report)?;
+    let Begun { mut run, .. } = start.begun;
     let units = record(&flow, report)?;
     report.time("setup", started.elapsed());
     let quiet = args.common().quiet;
@@ -180,14 +181,14 @@ fn find_in_time<F: Flow>(
     Ok(Outcome {
         units,
         left: match course.converged {
-            Some(true) => time_loop::left(&run, course.residual),
+            Some(true) => error_left(&run, course.residual),
             // Its results are those of its time.
             _ => 0.0,
         },
         found: flow.found(&mut run)?,
         flow,
         course,
-        machine: run.machine(),
+        machine: run.device(),
         errors: Verified::default(),
     })
 }

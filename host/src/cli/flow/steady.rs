@@ -1,7 +1,6 @@
 //! The iteration to the steady state of a flow, with checkpoints.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::ArgMatches;
 use serde_json::json;
@@ -11,16 +10,16 @@ use super::case::{Flow, Snapshot};
 use super::course::Course;
 use super::kept::{self, Reopened};
 use crate::bgk::boltzmann::Collisions;
-use crate::bgk::steady::{Checkpoint, Solution, Status, SteadyConfig, SteadyProblem, SteadySolver};
+use crate::bgk::steady::{Checkpoint, Solution, SteadyConfig, SteadyProblem, SteadySolver};
 use crate::cli::checkpoint::Arrays;
+use crate::cli::driven::{self, Travels};
 use crate::cli::failure::Failure;
-use crate::cli::interrupt;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
-use crate::cli::resume;
-use crate::cli::steady::{ADVICE, advance, report_convergence};
+use crate::cli::steady::{ADVICE, iteration, report_convergence};
 use crate::compute::Precision;
 use crate::error::Result;
+use crate::run::{Goal, Now, Run};
 
 /// Accommodation below which nonlinear cavities with the default lid come near their roundoff.
 const LOOSE: f64 = 1e-2;
@@ -95,10 +94,21 @@ impl<F: Flow> SteadyRun<'_, F> {
         }
         Ok(solver)
     }
+}
 
-    fn save(&self, solver: &SteadySolver, report: &mut Report) -> Result<Option<PathBuf>> {
-        let (machine, step) = (solver.device(), solver.residuals().len() as u64);
-        kept::save(report, self.parameters, machine, step, || {
+/// A steady run on its way.
+struct Way<'a, F>(&'a F);
+
+impl<F: Flow> Travels<SteadySolver> for Way<'_, F> {
+    const STEPS: &'static str = "iterations";
+
+    fn next(&self, _: &SteadySolver) -> u64 {
+        1
+    }
+
+    fn save(&mut self, solver: &mut SteadySolver, report: &mut Report) -> Result<Option<PathBuf>> {
+        let (machine, step) = (solver.device(), solver.steps_taken());
+        kept::save(report, self.0, machine, step, || {
             let saved = solver.checkpoint();
             let arrays = Arrays::from([
                 ("unknowns".to_owned(), saved.unknowns.into()),
@@ -112,47 +122,9 @@ impl<F: Flow> SteadyRun<'_, F> {
         })
     }
 
-    /// Iterates to the end, with progress, checkpoints, and a stop at Ctrl-C.
-    fn iterate(
-        &mut self,
-        solver: &mut SteadySolver,
-        goal: f64,
-        report: &mut Report,
-    ) -> std::result::Result<Status, Failure> {
-        report.watch_for_signals();
-        let every = self.parameters.time_options().checkpoint_every;
-        let mut progress = Progress::new(F::COMMAND, self.quiet);
-        loop {
-            if let Some(status) = solver.status() {
-                if every.is_some_and(|every| !is_due(solver, every)) {
-                    let saved = self.save(solver, report);
-                    report.saved_at_the_end(saved)?;
-                }
-                progress.finish();
-                return Ok(status);
-            }
-            if interrupt::asked() {
-                progress.finish();
-                let after = format!("{} iterations", solver.residuals().len());
-                return Err(resume::stopped(
-                    F::COMMAND,
-                    &after,
-                    self.save(solver, report),
-                ));
-            }
-            let advanced = advance(solver, goal, &mut progress);
-            advanced.map_err(|error| report.broken_off(error))?;
-            if every.is_some_and(|every| is_due(solver, every)) {
-                let saved = self.save(solver, report);
-                report.saved(saved)?;
-            }
-        }
+    fn progress(&self, solver: &SteadySolver, now: &Now) -> (f64, String) {
+        (now.share, iteration(solver))
     }
-}
-
-/// Whether the iteration that a solver has taken is one after which the checkpoint is written.
-fn is_due(solver: &SteadySolver, every: u64) -> bool {
-    (solver.residuals().len() as u64).is_multiple_of(every)
 }
 
 /// Solves a case. The course of a run in time has an iteration where it has a step.
@@ -170,10 +142,11 @@ pub(super) fn solve<F: Flow>(
         report.warn(warning);
     }
     report.set("machine", solver.device());
-    let started = Instant::now();
-    let status = run.iterate(&mut solver, config.tolerance(), report)?;
-    let spent = started.elapsed();
-    report.time("iterations", spent);
+    let every = run.parameters.time_options().checkpoint_every;
+    let driving = (F::COMMAND, every, run.quiet);
+    let mut way = Way(run.parameters);
+    let driven = driven::drive(&mut solver, &Goal::default(), &mut way, driving, report)?;
+    report.time("iterations", driven.spent);
     let solution = solver.solution()?;
     let advice = if !case.linear && case.least_accommodation() < LOOSE {
         "walls that mirror nearly all molecules leave a flow near the roundoff of its gas: use the linearised equation, or a stronger drive"
@@ -185,7 +158,7 @@ pub(super) fn solve<F: Flow>(
     report.set(
         "steady",
         json!({
-            "status": status,
+            "status": driven.ending,
             "iterations": count,
             "closure": config.closure,
             "mixed": config.anderson_depth,
@@ -196,9 +169,9 @@ pub(super) fn solve<F: Flow>(
         steps: count,
         time: 0.0,
         residual: solution.residuals.last().copied().unwrap_or(f64::NAN),
-        converged: Some(status.is_done()),
+        converged: Some(driven.ending.is_done()),
         history: history.map(|(k, residual)| (k, 0.0, *residual)).collect(),
-        spent: (spent, count),
+        spent: (driven.spent, count),
     };
     Ok((solution, course))
 }

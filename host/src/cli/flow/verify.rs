@@ -1,16 +1,17 @@
 //! Errors of the discretisation of shocks and cavities: the same flow on other cells and velocities.
 
-use super::case::{Flow, Outcome, Run};
+use super::case::{Flow, Outcome};
 use super::steady;
 use crate::accuracy::{Axis, Quantity, Reached};
 use crate::bgk::steady::SteadySolver;
 use crate::cli::failure::Failure;
-use crate::cli::interrupt;
+use crate::cli::interrupt::Signals;
 use crate::cli::ranks;
 use crate::cli::report::Report;
 use crate::cli::steady::settled;
 use crate::cli::verify::{Repeatable, SECONDS, Verified, VerifyArgs, reached, verified};
 use crate::error::Result;
+use crate::run::{self, Goal, Run};
 
 /// Steps between two residuals of a repeat in time.
 const LOOK: u64 = 50;
@@ -81,22 +82,17 @@ impl<F: Flow> Repeatable for Repeats<'_, F> {
 
 /// The results of a run in time to the end that it has; none if its residual does not get there in so many steps, or a signal comes.
 fn in_time<F: Flow>(flow: &F, most: u64) -> Result<Option<F::Found>> {
-    let mut run = flow.begin()?;
+    let mut run = flow.begin()?.run;
     run.residual()?;
     let end = flow.time_options();
-    let last = end.steps.unwrap_or(most);
-    while run.step() < last {
-        if interrupt::asked() {
-            return Ok(None);
-        }
-        run.advance(LOOK.min(last - run.step()))?;
-        if let Some(until) = end.until_residual
-            && run.residual()? <= until
-        {
-            return flow.found(&mut run).map(Some);
-        }
-    }
-    let done = end.until_residual.is_none();
+    let goal = Goal {
+        steps: Some(end.steps.unwrap_or(most)),
+        residual: end.until_residual,
+        every: end.until_residual.map(|_| LOOK),
+        ..Goal::default()
+    };
+    let ending = run::drive(&mut run, &goal, &mut Signals)?;
+    let done = ending.is_done();
     done.then(|| flow.found(&mut run)).transpose()
 }
 

@@ -1,5 +1,6 @@
-//! `rarefy isotropic` in time: the loop over the steps, with progress, checkpoints, and a stop at Ctrl-C.
+//! `rarefy isotropic` in time: its start, its steps, and its results.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -10,14 +11,13 @@ use super::results::Outcome;
 use super::state::{self, Saved, Snapshot};
 use super::verify::{self, Repeats};
 use crate::accuracy::Reached;
+use crate::cli::driven::{self, Travels};
 use crate::cli::failure::Failure;
-use crate::cli::interrupt;
-use crate::cli::progress::Progress;
 use crate::cli::report::Report;
-use crate::cli::resume::{self, Pace};
-use crate::cli::steps;
+use crate::cli::{resume, steps};
 use crate::error::Result;
 use crate::isotropic::{Checkpoint, OperatorConfig, Relaxation, RelaxationConfig, rates};
+use crate::run::{Ending, Goal, Now};
 
 /// Default number of steps.
 const STEPS: u64 = 100;
@@ -116,7 +116,7 @@ fn go(
         std::slice::from_ref(&f),
     )?;
     report.time("setup", begun.elapsed());
-    let time_loop = TimeLoop {
+    let run = InTime {
         parameters,
         run,
         kept: vec![Snapshot { time: 0.0, f }],
@@ -124,7 +124,7 @@ fn go(
         steps,
         search,
     };
-    time_loop.run_to_the_end(parameters.common.quiet, report)
+    run.run_to_the_end(parameters.common.quiet, report)
 }
 
 /// Goes on from a checkpoint.
@@ -158,7 +158,7 @@ pub(super) fn go_on(
         report.warn(warning.clone());
     }
     report.time("setup", started.elapsed());
-    let time_loop = TimeLoop {
+    let run = InTime {
         parameters: &parameters,
         run,
         kept: snapshots,
@@ -166,11 +166,11 @@ pub(super) fn go_on(
         steps,
         search: None,
     };
-    time_loop.run_to_the_end(args.common.quiet, report)
+    run.run_to_the_end(args.common.quiet, report)
 }
 
-/// A run on its way.
-struct TimeLoop<'a> {
+/// A run from its start to its files.
+struct InTime<'a> {
     parameters: &'a IsotropicArgs,
     run: Relaxation,
     /// States at times that double, the initial one first.
@@ -183,92 +183,66 @@ struct TimeLoop<'a> {
     search: Option<Reached>,
 }
 
-impl TimeLoop<'_> {
-    fn save(&mut self, report: &mut Report) -> Result<Option<PathBuf>> {
-        report.checkpoint(|_| {
-            state::checkpoint(self.parameters, &mut self.run, &self.kept, &self.warnings)
-        })
+/// A run on its way.
+struct Way<'a> {
+    parameters: &'a IsotropicArgs,
+    kept: &'a mut Vec<Snapshot>,
+    warnings: &'a [String],
+    /// The next step whose state is kept.
+    next: Option<u64>,
+}
+
+impl Travels<Relaxation> for Way<'_> {
+    fn next(&self, run: &Relaxation) -> u64 {
+        let done = run.steps_taken();
+        self.next.map_or(u64::MAX, |next| next - done)
     }
 
-    fn snapshot(&mut self) -> Result<Snapshot> {
-        let time = self.run.time();
-        let f = self.run.states()?.remove(0);
-        Ok(Snapshot { time, f })
-    }
-
-    /// Steps to take at once: to the next state that is kept or saved, to the end, or until the next read by the host.
-    fn part(&self, kept: Option<u64>, pace: &Pace) -> u64 {
-        let done = self.run.steps_taken();
-        let every = self.parameters.checkpoint_every;
-        let saved = every.map(|every| (done / every + 1).saturating_mul(every));
-        let next = [kept, saved]
-            .into_iter()
-            .flatten()
-            .fold(self.steps, u64::min);
-        pace.steps().min(next - done)
-    }
-
-    /// Takes steps; a record that is due after the last of all is made in any case.
-    fn advance(&mut self, steps: u64) -> Result<()> {
-        if self.run.steps_taken() + steps == self.steps {
-            self.run.advance(steps)
-        } else {
-            self.run.advance_part(steps)
+    fn record(&mut self, run: &mut Relaxation, now: &Now) -> Result<ControlFlow<Ending>> {
+        if self.next == Some(now.step) {
+            self.kept.push(snapshot(run)?);
+            self.next = state::next_kept(now.step, run.config().every);
         }
+        Ok(ControlFlow::Continue(()))
     }
 
+    fn save(&mut self, run: &mut Relaxation, report: &mut Report) -> Result<Option<PathBuf>> {
+        report.checkpoint(|_| state::checkpoint(self.parameters, run, self.kept, self.warnings))
+    }
+
+    fn progress(&self, run: &Relaxation, now: &Now) -> (f64, String) {
+        let row = run.history(0).last();
+        let entropy = row.map_or(f64::NAN, |row| row.moments.entropy);
+        let (step, time) = (now.step, now.time);
+        let text = format!("step {step}, t = {time:.3}, H = {entropy:.6}");
+        (now.share, text)
+    }
+}
+
+fn snapshot(run: &mut Relaxation) -> Result<Snapshot> {
+    let time = run.time();
+    let f = run.states()?.remove(0);
+    Ok(Snapshot { time, f })
+}
+
+impl InTime<'_> {
     fn run_to_the_end(
         mut self,
         quiet: bool,
         mut report: Report,
     ) -> std::result::Result<(), Failure> {
-        let stepping = Instant::now();
-        report.watch_for_signals();
-        let mut progress = Progress::new("isotropic", quiet);
-        let (first, steps) = (self.run.steps_taken(), self.steps);
-        let every = self.run.config().every;
-        let mut done = first;
-        let mut pace = Pace::new();
-        while done < steps {
-            if interrupt::asked() {
-                progress.finish();
-                let after = format!("{done} steps");
-                return Err(resume::stopped("isotropic", &after, self.save(&mut report)));
-            }
-            let kept = state::next_kept(done, every);
-            let part = self.part(kept, &pace);
-            let advancing = Instant::now();
-            let advanced = self.advance(part);
-            advanced.map_err(|error| report.broken_off(error))?;
-            pace.learn(part, advancing.elapsed());
-            done = self.run.steps_taken();
-            if kept == Some(done) {
-                let looked = self.snapshot();
-                self.kept
-                    .push(looked.map_err(|error| report.broken_off(error))?);
-            }
-            let due = self.parameters.checkpoint_every;
-            if done < steps && due.is_some_and(|due| done.is_multiple_of(due)) {
-                let saved = self.save(&mut report);
-                report.saved(saved)?;
-            }
-            let row = self.run.history(0).last().copied();
-            progress.update(done as f64 / steps as f64, || {
-                let entropy = row.map_or(f64::NAN, |row| row.moments.entropy);
-                format!("step {done}, t = {:.3}, H = {entropy:.6}", self.run.time())
-            });
-        }
-        progress.finish();
-        let spent = stepping.elapsed();
-        report.time("steps", spent);
-        if steps > first {
-            report.time("step", spent.div_f64((steps - first) as f64));
-        }
-        if self.parameters.checkpoint_every.is_some() {
-            let saved = self.save(&mut report);
-            report.saved_at_the_end(saved)?;
-        }
-        let last = self.snapshot()?;
+        let (parameters, steps, run) = (self.parameters, self.steps, &mut self.run);
+        let mut way = Way {
+            parameters,
+            kept: &mut self.kept,
+            warnings: &self.warnings,
+            next: state::next_kept(run.steps_taken(), run.config().every),
+        };
+        let driving = ("isotropic", parameters.checkpoint_every, quiet);
+        let goal = Goal::steps(steps);
+        let driven = driven::drive(run, &goal, &mut way, driving, &mut report)?;
+        driven.note_times(&mut report);
+        let last = snapshot(run)?;
 
         let config = self.run.config().operator.clone();
         let first = self.run.history(0)[0].moments;
@@ -295,6 +269,6 @@ impl TimeLoop<'_> {
         };
         outcome.report(&mut report);
         report.write(|out| outcome.write(out))?;
-        report.finish(|total| outcome.summary(spent, total))
+        report.finish(|total| outcome.summary(driven.spent, total))
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::parameters::IsotropicArgs;
 use crate::accuracy::{Axis, Quantity, Reached};
 use crate::cli::failure::Failure;
-use crate::cli::interrupt;
+use crate::cli::interrupt::Signals;
 use crate::cli::report::Report;
 use crate::cli::verify::{EXTENT, Repeatable, SECONDS, Verified, extent, reached, steps, verified};
 use crate::compute::Backend;
@@ -14,13 +14,12 @@ use crate::isotropic::{
     EnergyGrid, Integrator, Moments, OperatorConfig, Relaxation, RelaxationConfig, Storage,
     initial, spectrum,
 };
+use crate::run::{self, Ending, Goal};
 
 /// Order of the quadrature in the width of the cells: the square root of E has a branch point in the first.
 const CELLS: f64 = 1.5;
 /// Relative error of moments by roundoff.
 const ROUNDOFF: f64 = 1e-13;
-/// Steps between two checks for a signal.
-const PART: u64 = 64;
 
 /// The time of a run and its steps to there; none without steps.
 pub(super) type Course = Option<(f64, u64)>;
@@ -106,11 +105,8 @@ impl Repeatable for Repeats<'_> {
             },
             &[f],
         )?;
-        while run.steps_taken() < steps {
-            if interrupt::asked() {
-                return Ok(None);
-            }
-            run.advance_part(PART.min(steps - run.steps_taken()))?;
+        if run::drive(&mut run, &Goal::steps(steps), &mut Signals)? == Ending::Interrupted {
+            return Ok(None);
         }
         let f = run.states()?.remove(0);
         let rates = match self.parameters.spectrum {

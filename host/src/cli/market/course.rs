@@ -1,12 +1,18 @@
 //! The course of an economy in time.
 
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
 use super::parameters::{Clock, MarketArgs};
 use super::results::{Sample, Step};
+use crate::cli::driven::{self, Travels};
 use crate::cli::failure::Failure;
-use crate::cli::interrupt;
-use crate::cli::progress::Progress;
+use crate::cli::interrupt::Signals;
+use crate::cli::report::Report;
 use crate::error::{Error, Result};
 use crate::isotropic::market::{Market, MarketConfig, Start};
+use crate::run::{self, Ending, Goal, Now};
 
 /// Days that are shown if none are asked for.
 const DAYS: [f64; 5] = [100.0, 250.0, 500.0, 1000.0, 2000.0];
@@ -14,52 +20,121 @@ const DAYS: [f64; 5] = [100.0, 250.0, 500.0, 1000.0, 2000.0];
 /// Times that are shown of a run without days.
 const TIMES: [f64; 5] = [0.5, 1.0, 2.0, 5.0, 20.0];
 
-/// Steps to the last of the points, with progress; returns the states at the points, and the history.
+/// An economy on its way to the last of the points.
+struct Way<'a> {
+    clock: Clock,
+    /// The points that are still ahead.
+    ahead: &'a [f64],
+    /// The last point.
+    last: f64,
+    /// The state after the last step, those at the points so far, and the history.
+    before: Sample,
+    shown: Vec<Sample>,
+    history: Vec<Step>,
+}
+
+fn sample(market: &mut Market, clock: Clock) -> Result<(Sample, Step)> {
+    let f = market.states()?.remove(0);
+    Sample::new(market.history(0), f, clock)
+}
+
+impl Travels<Market> for Way<'_> {
+    /// Points lie between two steps.
+    fn next(&self, _: &Market) -> u64 {
+        1
+    }
+
+    fn record(&mut self, market: &mut Market, now: &Now) -> Result<ControlFlow<Ending>> {
+        let (after, step) = sample(market, self.clock)?;
+        let next = self.ahead.first().copied().unwrap_or(self.last);
+        if after.reading <= self.before.reading {
+            return Err(Error::Numerical(format!(
+                "no more value is traded at time {}; day {next} is never reached",
+                now.time
+            )));
+        }
+        while let Some((&point, ahead)) = self.ahead.split_first()
+            && point <= after.reading
+        {
+            self.shown.push(self.before.between(&after, point));
+            self.ahead = ahead;
+        }
+        self.history.push(step);
+        self.before = after;
+        Ok(match self.ahead {
+            [] => ControlFlow::Break(Ending::Reached),
+            _ => ControlFlow::Continue(()),
+        })
+    }
+
+    fn save(&mut self, _: &mut Market, _: &mut Report) -> Result<Option<PathBuf>> {
+        Ok(None)
+    }
+
+    fn stopped(&mut self, _: &mut Market, _: &mut Report) -> Failure {
+        let (name, reading, last) = (self.clock.name(), self.before.reading, self.last);
+        Failure::Interrupted {
+            after: format!("at {name} {reading:.1} of {last}"),
+            rest: "nothing is saved, for 'rarefy market' has no checkpoints".into(),
+        }
+    }
+
+    fn progress(&self, _: &Market, now: &Now) -> (f64, String) {
+        let (name, reading, time) = (self.clock.name(), self.before.reading, now.time);
+        let text = format!("{name} {reading:.1}, t = {time:.2}");
+        (reading / self.last, text)
+    }
+}
+
+impl<'a> Way<'a> {
+    fn new(market: &mut Market, (clock, points): (Clock, &'a [f64])) -> Result<Self> {
+        let (before, step) = sample(market, clock)?;
+        Ok(Self {
+            clock,
+            ahead: points,
+            last: points.last().copied().unwrap_or(0.0),
+            shown: vec![before.clone()],
+            before,
+            history: vec![step],
+        })
+    }
+
+    /// The economy itself has no end.
+    fn goal(&self) -> Goal {
+        match self.ahead {
+            [] => Goal::steps(0),
+            _ => Goal::default(),
+        }
+    }
+}
+
+/// Steps to the last of the points, with progress; returns the states at the points, the history, and the time that it took.
 pub(super) fn trade(
     market: &mut Market,
     (clock, points): (Clock, &[f64]),
     quiet: bool,
-) -> std::result::Result<(Vec<Sample>, Vec<Step>), Failure> {
-    let sample = |market: &mut Market| -> Result<(Sample, Step)> {
-        let f = market.states()?.remove(0);
-        Sample::new(market.history(0), f, clock)
+    report: &mut Report,
+) -> std::result::Result<(Vec<Sample>, Vec<Step>, Duration), Failure> {
+    let mut way = Way::new(market, (clock, points))?;
+    let driving = ("market", None, quiet);
+    let driven = driven::drive(market, &way.goal(), &mut way, driving, report)?;
+    report.time("steps", driven.spent);
+    Ok((way.shown, way.history, driven.spent))
+}
+
+/// The states at the points, without a word; none if a signal comes.
+pub(super) fn shown(
+    market: &mut Market,
+    (clock, points): (Clock, &[f64]),
+) -> Result<Option<Vec<Sample>>> {
+    let mut way = Way::new(market, (clock, points))?;
+    let goal = way.goal();
+    let see = |market: &mut Market, now: &Now| match now.step {
+        0 => Ok(ControlFlow::Continue(())),
+        _ => way.record(market, now),
     };
-    let mut progress = Progress::new("market", quiet);
-    let last_point = points.last().copied().unwrap_or(0.0);
-    let mut ahead = points.iter().copied().peekable();
-    let (mut before, step) = sample(market)?;
-    let mut shown = vec![before.clone()];
-    let mut history = vec![step];
-    while let Some(&next) = ahead.peek() {
-        if interrupt::asked() {
-            progress.finish();
-            let (name, reading) = (clock.name(), before.reading);
-            return Err(Failure::Interrupted {
-                after: format!("at {name} {reading:.1} of {last_point}"),
-                rest: "nothing is saved, for 'rarefy market' has no checkpoints".into(),
-            });
-        }
-        market.advance(1)?;
-        let (after, step) = sample(market)?;
-        if after.reading <= before.reading {
-            return Err(Error::Numerical(format!(
-                "no more value is traded at time {}; day {next} is never reached",
-                market.time()
-            ))
-            .into());
-        }
-        while let Some(point) = ahead.next_if(|&point| point <= after.reading) {
-            shown.push(before.between(&after, point));
-        }
-        history.push(step);
-        progress.update(after.reading / last_point, || {
-            let (name, reading, time) = (clock.name(), after.reading, after.time);
-            format!("{name} {reading:.1}, t = {time:.2}")
-        });
-        before = after;
-    }
-    progress.finish();
-    Ok((shown, history))
+    let ending = run::drive(market, &goal, &mut run::every(1, (Signals, see)))?;
+    Ok((ending != Ending::Interrupted).then_some(way.shown))
 }
 
 /// The clock of a run, and the readings at which the economy is shown.

@@ -2,16 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::course::{clock_and_points, config, trade};
+use super::course::{clock_and_points, config, shown};
 use super::parameters::MarketArgs;
 use super::results::{Row, rows};
 use crate::accuracy::{Axis, Quantity, Reached};
 use crate::cli::failure::Failure;
-use crate::cli::interrupt;
 use crate::cli::report::Report;
 use crate::cli::verify::{EXTENT, Repeatable, SECONDS, Verified, extent, reached, verified};
 use crate::compute::Backend;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::isotropic::market::{Market, Start};
 use crate::isotropic::{EnergyGrid, Integrator};
 
@@ -83,11 +82,8 @@ impl Repeatable for Repeats<'_> {
         let operator = config.operator.clone();
         let mut market = Market::new(config)?;
         let (clock, points) = clock_and_points(self.args);
-        let shown = match trade(&mut market, (clock, points), true) {
-            Ok((shown, _)) => shown,
-            Err(Failure::Library(error)) => return Err(error),
-            Err(_) if interrupt::asked() => return Ok(None),
-            Err(_) => return Err(Error::Numerical("a market that does not end".into())),
+        let Some(shown) = shown(&mut market, (clock, points))? else {
+            return Ok(None);
         };
         let rest = market.equilibrium(0)?;
         let rows = rows(&operator, clock, &shown, &rest);

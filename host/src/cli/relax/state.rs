@@ -73,17 +73,6 @@ fn record_of(row: &[f64]) -> Record {
     }
 }
 
-/// How many steps ago the activity was smallest.
-pub(super) fn steps_without_fall(history: &[Record]) -> u64 {
-    let least = history
-        .iter()
-        .min_by(|a, b| a.activity.total_cmp(&b.activity));
-    match (least, history.last()) {
-        (Some(least), Some(last)) => last.step - least.step,
-        _ => 0,
-    }
-}
-
 /// Cross-sections at one time: along x and along y.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
@@ -148,14 +137,15 @@ impl State {
     }
 
     /// After a step.
-    pub(super) fn observe(&mut self, relaxation: &mut Relaxation, row: &Record) -> Result<()> {
+    pub(super) fn observe(&mut self, relaxation: &mut Relaxation) -> Result<()> {
+        let step = relaxation.steps_taken();
         self.note(&relaxation.correction());
-        if !row.step.is_multiple_of(self.stride) {
+        if !step.is_multiple_of(self.stride) {
             return Ok(());
         }
         let f = relaxation.state()?;
         self.samples
-            .push(Sample::new(&self.grid, row.step, row.time, &f));
+            .push(Sample::new(&self.grid, step, relaxation.time(), &f));
         if self.samples.len() > KEPT {
             self.stride *= 2;
             let stride = self.stride;

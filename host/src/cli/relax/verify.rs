@@ -6,7 +6,7 @@ use super::parameters::{RelaxArgs, Stop};
 use crate::accuracy::{Axis, Quantity, Reached};
 use crate::cli::distribution::{Init, equilibrium_entropy};
 use crate::cli::failure::Failure;
-use crate::cli::interrupt;
+use crate::cli::interrupt::Signals;
 use crate::cli::report::Report;
 use crate::cli::verify::{
     EXTENT, MOST_STEPS, Repeatable, SECONDS, Verified, extent, order_of, reached, steps, verified,
@@ -18,6 +18,7 @@ use crate::collision::{
 };
 use crate::compute::{Backend, Precision};
 use crate::error::{Error, Result};
+use crate::run::{self, Ending, Goal};
 
 /// Order in the degree of the rule on the sphere that is believed.
 const SPHERE: f64 = 4.0;
@@ -148,11 +149,8 @@ impl Repeatable for Repeats<'_> {
 
     fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
         let mut run = self.relaxation(grid)?;
-        while !run.is_done() {
-            if interrupt::asked() {
-                return Ok(None);
-            }
-            run.step()?;
+        if run::drive(&mut run, &Goal::default(), &mut Signals)? == Ending::Interrupted {
+            return Ok(None);
         }
         let [first, last] = ends(run.history())?;
         Ok(Some(quantities(first, last)))
@@ -226,14 +224,11 @@ pub(super) fn refined(
     let f =
         (parameters.init).sample(&config.operator.grid, config.operator.tolerated_negative())?;
     let mut run = Relaxation::new(config.clone(), f)?;
-    while !run.is_done() {
-        if interrupt::asked() {
-            return Err(Failure::Interrupted {
-                after: "on the first grid of the search".into(),
-                rest: "nothing is saved, for a search has no checkpoints".into(),
-            });
-        }
-        run.step()?;
+    if run::drive(&mut run, &Goal::default(), &mut Signals)? == Ending::Interrupted {
+        return Err(Failure::Interrupted {
+            after: "on the first grid of the search".into(),
+            rest: "nothing is saved, for a search has no checkpoints".into(),
+        });
     }
     let [_, last] = ends(run.history())?;
     let repeats = Repeats {

@@ -55,7 +55,7 @@ impl Report {
                 }
                 true
             }
-            Err(error) => return Err(self.broken_off(error)),
+            Err(error) => return Err(error),
         };
         self.missed = missed;
         Ok(())
@@ -125,6 +125,7 @@ mod tests {
         );
         // Of a checkpoint that fails itself, the one before is named.
         let error = report.saved(Err(lost())).unwrap_err();
+        let error = report.broken_off(error);
         assert!(error.to_string().ends_with(again), "{error}");
         // A file that fails again is not tried further.
         let broken = Error::Numerical("the temperature is negative".into());

@@ -13,6 +13,7 @@ use crate::isotropic::{
     CollisionKernel, EnergyGrid, Integrator, Moments, OperatorConfig, Relaxation, RelaxationConfig,
     Weights, fit, relaxation,
 };
+use crate::run::Run;
 
 /// A grid up to about `emax` on which wealth 1 is the centre of a cell: dE = 1/(i0 - 1/2), i0 = floor(M / emax + 1/2).
 ///
@@ -475,6 +476,30 @@ impl Market {
     /// The device in words.
     pub fn device(&self) -> String {
         self.run.device()
+    }
+}
+
+impl Run for Market {
+    fn steps_taken(&self) -> u64 {
+        self.run.steps_taken()
+    }
+    fn time(&self) -> f64 {
+        self.run.time()
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        self.advance_part(steps)
+    }
+    fn residual(&mut self) -> Result<f64> {
+        self.run.residual()
+    }
+    fn state(&mut self) -> Result<Vec<f64>> {
+        Ok(self.states()?.concat())
+    }
+    fn steps_to(&self, time: f64) -> Option<u64> {
+        self.run.steps_to(time)
+    }
+    fn finish(&mut self) -> Result<()> {
+        self.advance(0)
     }
 }
 

@@ -55,12 +55,6 @@ def rarefaction(delta: float | None, kn: float | None) -> float:
     return float(delta) if delta is not None else float(np.sqrt(np.pi) / 2.0 / (kn or np.nan))
 
 
-def _decades(residual: float, goal: float) -> float:
-    """The share of the way to a residual, in decades."""
-    part = np.log(residual) / np.log(goal) if 0.0 < residual < 1.0 else 0.0
-    return float(np.clip(part, 0.0, 1.0))
-
-
 class Iteration:
     """A steady solver, which a call takes to its end."""
 
@@ -70,18 +64,13 @@ class Iteration:
 
     def __call__(self, progress: bool) -> dict[str, Any]:
         """Iterate; return how it ended and the residuals."""
-        drive(self.solver, self.solver, self._share, progress=progress, what=self._what)
-        status, residuals, _ = self.solver.course()
-        return {"status": status, "residuals": residuals}
+        status = drive(self.solver, self.solver, progress=progress, what=self._what)
+        return {"status": status, "residuals": self.solver.residuals}
 
     def found(self, *names: str) -> list[Any]:
         """Parts of the solution: ``fields``, ``faces``, ``shock``, ``cavity`` and so on."""
         solution = self.solver.solution()
         return [solution[name] for name in names]
-
-    def _share(self) -> tuple[bool, float]:
-        status, residuals, tolerance = self.solver.course()
-        return status is not None, _decades(float(residuals[-1]), tolerance) if len(residuals) else 0.0
 
 
 class March:
@@ -94,32 +83,19 @@ class March:
         self._time = time is not None
         self._end = int(np.ceil(time / dt - 1e-9)) if time is not None else _rarefy.MOST_STEPS if most is None else most
         # The residual is taken once in a unit of time.
-        self._apart = max(1, int(np.ceil(1.0 / dt)))
-        self._residual = solver.goal if residual is None else residual
-        self._seen: list[float] = []
-        self._looked = 0
-        self._last = np.inf if self._time else solver.residual()
+        goal = solver.goal if residual is None else residual
+        self._residual = None if self._time else goal
+        self._every = None if self._time else max(1, int(np.ceil(1.0 / dt)))
+        self._seen: list[tuple[int, float, float]] = []
+        if not self._time:
+            solver.residual()
 
     def __call__(self, progress: bool) -> dict[str, Any]:
         """Advance; return how it ended and the residuals on the way."""
-        drive(self.solver, self.solver, self._share, limit=self._limit, progress=progress, what=self._what)
-        status = "time" if self._time else "converged" if self._last <= self._residual else "unfinished"
-        return {"status": status, "residuals": np.asarray(self._seen)}
+        run, residual, every = self.solver, self._residual, self._every
+        status = drive(run, run, steps=self._end, residual=residual, every=every, seen=self._seen, progress=progress, what=self._what)
+        return {"status": "time" if self._time else status, "residuals": np.asarray([row[2] for row in self._seen])}
 
     def found(self, *names: str) -> list[Any]:
         """The state now: ``fields``, ``shock`` or ``cavity``."""
         return [getattr(self.solver, name)() for name in names]
-
-    def _share(self) -> tuple[bool, float]:
-        steps = self.solver.steps
-        if self._time:
-            return steps >= self._end, steps / max(1, self._end)
-        if steps % self._apart == 0 and steps != self._looked:
-            self._looked = steps
-            self._last = self.solver.residual()
-            self._seen.append(self._last)
-        return self._last <= self._residual or steps >= self._end, _decades(self._last, self._residual)
-
-    def _limit(self) -> int:
-        left = self._end - self.solver.steps
-        return left if self._time else min(self._apart - self.solver.steps % self._apart, left)

@@ -601,7 +601,7 @@ fn factor(unknowns: &[Unknowns; 2], cells: &[Local]) -> Result<[Factors; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bgk::steady::{Closure, Nodes, Status, SteadyConfig, SteadyProblem, SteadySolver};
+    use crate::bgk::steady::{Closure, Nodes, SteadyConfig, SteadyProblem, SteadySolver};
     use crate::bgk::{Boundary, Cavity, Model};
 
     fn cavity(delta: f64, cells: usize, lid: Option<f64>) -> SteadyProblem {
@@ -622,7 +622,7 @@ mod tests {
             ..SteadyConfig::default()
         };
         let mut solver = SteadySolver::new(problem, &config).unwrap();
-        assert_eq!(solver.solve().unwrap().status, Status::Converged);
+        assert_eq!(solver.solve().unwrap().status, crate::run::Ending::Steady);
         solver.residuals().len()
     }
 

@@ -1,6 +1,7 @@
 //! When an iteration has ended, and how far its result is from the steady flow.
 
-use super::{Status, SteadySolver};
+use super::SteadySolver;
+use crate::run::Ending;
 
 /// A new least residual, as a share of the least before: creeping is no progress.
 const PROGRESS: f64 = 0.999;
@@ -21,7 +22,7 @@ const MOST_ROUNDOFF: f64 = 1e-2;
 
 impl SteadySolver {
     /// How the iteration ended, if it has.
-    pub fn status(&self) -> Option<Status> {
+    pub fn status(&self) -> Option<Ending> {
         let done = self.residuals.len();
         let last = |values: &[f64]| values.last().copied().unwrap_or(f64::INFINITY);
         let (change, spread) = (last(&self.residuals), last(&self.spreads));
@@ -29,7 +30,7 @@ impl SteadySolver {
         // Fluxes that are roundoff are no result, however still they are.
         let known = self.roundoff.fluxes <= MOST_ROUNDOFF;
         if known && change <= tolerance && spread <= tolerance {
-            return Some(Status::Converged);
+            return Some(Ending::Steady);
         }
         let since = done - self.least.0;
         // The flux between walls follows its roundoff slowly.
@@ -43,7 +44,7 @@ impl SteadySolver {
             .min(MOST_ROUNDOFF)
             .max(tolerance);
         if settled && known && spread <= level && since >= enough {
-            return Some(Status::AtRoundoff);
+            return Some(Ending::AtRoundoff);
         }
         // The correction does not see patterns that mirroring walls pass on across a rectangle.
         let seen = self.plan.dimensions == 1 || self.plan.mirrored_by_walls() == 0.0;
@@ -53,9 +54,9 @@ impl SteadySolver {
             PLAIN_PATIENCE
         };
         if done >= self.config.iterations {
-            Some(Status::Unfinished)
+            Some(Ending::Unfinished)
         } else if since > patience {
-            Some(Status::Stalled)
+            Some(Ending::Stalled)
         } else {
             None
         }

@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
-use crate::bgk::steady::{Nodes, Solution, Status, SteadyConfig, SteadyProblem, solve};
+use crate::bgk::steady::{Nodes, Solution, SteadyConfig, SteadyProblem, solve};
 use crate::bgk::{Cavity, Gas, Model, Shock, ShockProfile};
 use crate::cli::known::{JUMP, SLIP};
 use crate::cli::plates::{Flow, Kind};
 use crate::cli::steady;
 use crate::cli::text::name_of;
 use crate::error::Result;
+use crate::run::Ending;
 
 /// A steady flow from the start to its end.
 #[derive(Clone, Debug, Serialize)]
@@ -19,7 +20,7 @@ pub(super) struct RarefactionRow {
     /// Rarefaction parameter; of a shock wave, its Mach number.
     delta: f64,
     iterations: usize,
-    status: Status,
+    status: Ending,
     change: f64,
     flux_spread: f64,
     /// Pi, Q, D of the cavity, thickness of the shock wave.
