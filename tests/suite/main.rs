@@ -51,6 +51,7 @@ mod records_cli;
 mod remedies_cli;
 mod resumed_cli;
 mod round_trips;
+mod runs;
 #[cfg(unix)]
 mod signals_cli;
 mod signed_digit_decimal;

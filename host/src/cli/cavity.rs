@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, Begun, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCase};
+use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, PreparedRun, Saved, SteadyCase};
 use super::report::{Output, Report};
 use super::steady;
 use super::summary::Summary;
@@ -68,21 +68,21 @@ impl Flow for CavityArgs {
         config.check_room()
     }
 
-    fn begin(&self) -> Result<Begun> {
+    fn begin(&self) -> Result<PreparedRun> {
         match self.collisions.is_boltzmann() {
-            true => Begun::integral(self.flow_config()?, None),
-            false => Begun::model(self.config()?),
+            true => PreparedRun::integral(self.flow_config()?, None),
+            false => PreparedRun::model(self.config()?),
         }
     }
 
-    fn resume(&self, saved: Saved) -> Result<Begun> {
+    fn resume(&self, saved: Saved) -> Result<PreparedRun> {
         match self.collisions.is_boltzmann() {
             true => flow::resumed_integral(self.flow_config()?, saved, None),
             false => flow::resumed_model(self.config()?, saved),
         }
     }
 
-    fn prepared(&mut self, begun: &Begun, report: &mut Report) -> Result<()> {
+    fn prepared(&mut self, begun: &PreparedRun, report: &mut Report) -> Result<()> {
         let cavity = self.cavity()?;
         let axis = cavity.axes.first().filter(|_| !cavity.is_at_rest());
         let flux = match self.collisions.is_boltzmann() {

@@ -41,7 +41,7 @@ mod couette;
 mod dft;
 mod distribution;
 mod doctor;
-mod driven;
+mod drive;
 mod failure;
 mod flags;
 mod flow;

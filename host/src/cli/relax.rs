@@ -12,7 +12,7 @@ use std::time::Instant;
 use clap::ArgMatches;
 
 use super::distribution::Init;
-use super::driven::{self, Travels};
+use super::drive::{self, CommandObserver};
 use super::failure::Failure;
 use super::interrupt;
 use super::operator::Taken;
@@ -26,12 +26,12 @@ pub(super) use parameters::RelaxArgs;
 use state::State;
 
 /// A relaxation on its way.
-struct Way<'a> {
+struct RelaxObserver<'a> {
     parameters: &'a RelaxArgs,
     state: State,
 }
 
-impl Travels<Relaxation> for Way<'_> {
+impl CommandObserver<Relaxation> for RelaxObserver<'_> {
     /// Each state has its correction.
     fn next(&self, _: &Relaxation) -> u64 {
         1
@@ -102,15 +102,21 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     report.time("setup", started.elapsed());
 
     let mut run = relaxation;
-    let mut way = Way {
+    let mut observer = RelaxObserver {
         parameters: &parameters,
         state,
     };
     let every = parameters.checkpoint_every;
     let driving = ("relax", every, common.quiet);
-    let driven = driven::drive(&mut run, &Goal::default(), &mut way, driving, &mut report)?;
-    driven.note_times(&mut report);
-    if driven.ending == Ending::Stalled {
+    let completed = drive::drive(
+        &mut run,
+        &Goal::default(),
+        &mut observer,
+        driving,
+        &mut report,
+    )?;
+    completed.note_times(&mut report);
+    if completed.ending == Ending::Stalled {
         report.warn(format!(
             "stopped: the sum of |I| has not fallen for {} steps; what is left is the roundoff of the arithmetic or the limit of the grid",
             Relaxation::PATIENCE
@@ -137,12 +143,12 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         machine,
         history: &history,
         correction,
-        state: &way.state,
+        state: &observer.state,
         final_f: &final_f,
     };
     outcome.report(&mut report);
     report.write(|out| outcome.write(out))?;
-    report.finish(|total| outcome.summary(driven.spent, total))
+    report.finish(|total| outcome.summary(completed.spent, total))
 }
 
 /// The start of a run.

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, Begun, CollisionArgs, Flow, FlowArgs, Outcome, Saved, SteadyCase};
+use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, PreparedRun, Saved, SteadyCase};
 use super::report::{Output, Report};
 use super::summary::Summary;
 use super::verify::Verified;
@@ -99,15 +99,15 @@ impl Flow for ShockArgs {
         config.check_room()
     }
 
-    fn begin(&self) -> Result<Begun> {
+    fn begin(&self) -> Result<PreparedRun> {
         if self.collisions.is_boltzmann() {
             let (config, start) = self.wave().line()?;
-            return Begun::integral(config, Some(start));
+            return PreparedRun::integral(config, Some(start));
         }
-        Begun::model(self.config()?)
+        PreparedRun::model(self.config()?)
     }
 
-    fn resume(&self, saved: Saved) -> Result<Begun> {
+    fn resume(&self, saved: Saved) -> Result<PreparedRun> {
         if self.collisions.is_boltzmann() {
             let (config, start) = self.wave().line()?;
             return flow::resumed_integral(config, saved, Some(start));
@@ -115,7 +115,7 @@ impl Flow for ShockArgs {
         flow::resumed_model(self.config()?, saved)
     }
 
-    fn prepared(&mut self, begun: &Begun, report: &mut Report) -> Result<()> {
+    fn prepared(&mut self, begun: &PreparedRun, report: &mut Report) -> Result<()> {
         let warnings = match &begun.wave {
             None => {
                 let options = &self.shared.time_options;

@@ -1,8 +1,6 @@
 //! Shared by the subcommands that solve for a steady flow without steps in time.
 
-use std::path::PathBuf;
-
-use super::driven::{self, Travels};
+use super::drive::{self, CommandObserver};
 use super::failure::Failure;
 use super::interrupt::Signals;
 use super::report::Report;
@@ -28,17 +26,13 @@ pub(super) fn total(moments: &mut [Moments]) {
 }
 
 /// A run without checkpoints on its way.
-struct Way;
+struct PlainObserver;
 
-impl Travels<SteadySolver> for Way {
+impl CommandObserver<SteadySolver> for PlainObserver {
     const STEPS: &'static str = "iterations";
 
     fn next(&self, _: &SteadySolver) -> u64 {
         1
-    }
-
-    fn save(&mut self, _: &mut SteadySolver, _: &mut Report) -> Result<Option<PathBuf>> {
-        Ok(None)
     }
 
     fn stopped(&mut self, solver: &mut SteadySolver, _: &mut Report) -> Failure {
@@ -61,8 +55,14 @@ pub(super) fn iterate(
     report: &mut Report,
 ) -> std::result::Result<(), Failure> {
     let driving = (name, None, quiet);
-    let driven = driven::drive(solver, &Goal::default(), &mut Way, driving, report)?;
-    report.time("iterations", driven.spent);
+    let completed = drive::drive(
+        solver,
+        &Goal::default(),
+        &mut PlainObserver,
+        driving,
+        report,
+    )?;
+    report.time("iterations", completed.spent);
     Ok(())
 }
 

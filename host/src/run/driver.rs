@@ -114,14 +114,16 @@ impl<R: ?Sized, A: Observer<R>, B: Observer<R>> Observer<R> for (A, B) {
 /// assert_eq!(seen.iter().map(|(step, _)| *step).collect::<Vec<_>>(), [0, 40, 80, 100]);
 /// # Ok::<(), rarefy::Error>(())
 /// ```
-pub fn every<R: Run + ?Sized>(steps: u64, then: impl Observer<R>) -> impl Observer<R> {
+pub fn every<O>(steps: u64, then: O) -> Every<O> {
     Every {
         steps: steps.max(1),
         then,
     }
 }
 
-struct Every<O> {
+/// The observer that [`every`] makes.
+#[derive(Debug)]
+pub struct Every<O> {
     steps: u64,
     then: O,
 }

@@ -125,14 +125,14 @@ impl<'a> Course<'a> {
 
     /// Steps to the end, or to the next residual.
     pub(super) fn next(&self, run: &(impl Run + ?Sized)) -> u64 {
-        let to_look = |every: u64| every - run.steps_taken() % every;
+        let to_look = |every: u64| every.max(1) - run.steps_taken() % every.max(1);
         let look = self.goal.every.map_or(u64::MAX, to_look);
         self.left(run).min(look)
     }
 
     /// Whether the last step is one at which the residual is evaluated, and whether that is in turn.
     pub(super) fn is_due(&self, run: &(impl Run + ?Sized)) -> [bool; 2] {
-        let in_turn = |every: u64| run.steps_taken().is_multiple_of(every);
+        let in_turn = |every: u64| run.steps_taken().is_multiple_of(every.max(1));
         match self.goal.every.map(in_turn) {
             None => [false; 2],
             Some(in_turn) => [in_turn || self.is_last(run), in_turn],
@@ -187,8 +187,8 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Relative error that the end of a run at a residual leaves: its rate of change, over the rate at which a healthy run settles.
-pub(crate) fn error_left(run: &(impl Run + ?Sized), residual: f64) -> f64 {
+/// Relative error that the end of a run in time at a residual leaves: its rate of change, over the rate at which a healthy run settles.
+pub fn error_left(run: &(impl Run + ?Sized), residual: f64) -> f64 {
     let dt = run.time() / run.steps_taken().max(1) as f64;
     let steps = run.patience().unwrap_or(LEAST_PATIENCE) as f64;
     residual * steps * dt / HALVINGS

@@ -14,34 +14,26 @@
 //! ```
 //! use std::ops::ControlFlow;
 //! use rarefy::Backend;
-//! use rarefy::bgk::{Shock, Simulation};
-//! use rarefy::run::{Ending, Goal, Now, drive};
+//! use rarefy::collision::{OperatorConfig, Relaxation, RelaxationConfig, Until, VelocityGrid, initial};
+//! use rarefy::run::{Ending, Goal, Now, drive, every};
 //!
-//! let mut config = Shock::new(2.0)?.config()?;
-//! config.compute.backend = Backend::Cpu;
-//! # let config = {
-//! #     use rarefy::bgk::{Boundaries, Boundary, Gas, Problem, SimulationConfig, Space, State, VelocitySpace, Wall, Axis};
-//! #     let walls = [1.0, 1.2].map(|t| Boundary::Wall(Wall::diffuse(t)));
-//! #     let velocity = VelocitySpace::new(vec![Axis::uniform(12, -4.5, 4.5)?], 1)?;
-//! #     let problem = Problem::uniform(Space::line(20, [0.0, 1.0])?, velocity, Gas::default(), Boundaries::line(walls[0], walls[1]), State::REST)?;
-//! #     let mut config = SimulationConfig::new(problem, 0.05);
-//! #     config.compute.backend = Backend::Cpu;
-//! #     config
-//! # };
-//! let mut run = Simulation::new(config)?;
+//! let grid = VelocityGrid::new(10, -6.0, 6.0)?;
+//! let mut operator = OperatorConfig::new(grid);
+//! operator.compute.backend = Backend::Cpu;
+//! let config = RelaxationConfig::new(operator, Until::Equilibrium(1e-2));
+//! let mut run = Relaxation::new(config, initial::TwoMaxwellians::default().sample(&grid))?;
 //!
-//! // To a time, with a look at the gas on the way.
-//! let mut hottest = Vec::new();
-//! let ending = drive(&mut run, &Goal::time(1.0), &mut |run: &mut Simulation, now: &Now| {
-//!     let states = run.states()?;
-//!     hottest.push((now.time, states.iter().map(|s| s.temperature).fold(0.0, f64::max)));
+//! // To a time, with the entropy after each step.
+//! let mut entropies = Vec::new();
+//! let mut observer = every(1, |run: &mut Relaxation, _: &Now| {
+//!     entropies.push(run.moments().entropy);
 //!     Ok(ControlFlow::Continue(()))
-//! })?;
-//! assert_eq!(ending, Ending::Reached);
+//! });
+//! assert_eq!(drive(&mut run, &Goal::time(0.5), &mut observer)?, Ending::Reached);
+//! assert!(entropies.len() > 2 && entropies.is_sorted_by(|a, b| a >= b));
 //!
-//! // And on until it is steady.
-//! let ending = drive(&mut run, &Goal::steady(1e-4), &mut ())?;
-//! assert_eq!(ending, Ending::Steady);
+//! // On to the equilibrium, which is the run's own end.
+//! assert_eq!(drive(&mut run, &Goal::default(), &mut ())?, Ending::Steady);
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 
@@ -51,9 +43,8 @@ mod goal;
 mod interface;
 mod pace;
 
-pub use driver::{Now, Observer, drive, every};
+pub use driver::{Every, Now, Observer, drive, every};
 pub(crate) use fall::Fall;
-pub(crate) use goal::error_left;
-pub use goal::{Goal, Residual};
+pub use goal::{Goal, Residual, error_left};
 pub use interface::{Ending, Run};
 pub(crate) use interface::{HALVINGS, LEAST_PATIENCE};

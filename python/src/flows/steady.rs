@@ -13,7 +13,7 @@ use super::results::{cavity_results, fields, molecules, profile};
 use super::transient::{by_integral, shock_wave};
 use crate::arrays::{array, columns};
 use crate::config::with_given;
-use crate::driving::{Ends, drive};
+use crate::driving::{self, Ends};
 use crate::errors::raise;
 use crate::work::{Run, compute};
 
@@ -260,7 +260,7 @@ impl PySteady {
         seen: Py<PyList>,
         show: Py<PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        drive(&self.run, py, ends, seen, show)
+        driving::drive(&self.run, py, ends, seen, show)
     }
 
     /// The change of each iteration.

@@ -47,13 +47,13 @@ pub(in crate::cli) enum SavedState {
 }
 
 /// A run in time that is about to begin or go on.
-pub(in crate::cli) struct Begun {
+pub(in crate::cli) struct PreparedRun {
     pub(in crate::cli) run: March,
     /// Findings of the preparation of a wave by the collision integral.
     pub(in crate::cli) wave: Option<ShockStart>,
 }
 
-impl Begun {
+impl PreparedRun {
     /// A run of a relaxation model.
     pub(in crate::cli) fn model(config: SimulationConfig) -> Result<Self> {
         let run = Simulation::over(config, ranks::transport())?.into();
@@ -114,11 +114,11 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     /// Checks the problem of a run in time.
     fn check_in_time(&self) -> Result<()>;
     /// The run from its start.
-    fn begin(&self) -> Result<Begun>;
+    fn begin(&self) -> Result<PreparedRun>;
     /// The run from where it was saved.
-    fn resume(&self, saved: Saved) -> Result<Begun>;
+    fn resume(&self, saved: Saved) -> Result<PreparedRun>;
     /// Adds to record and warnings what is known once the solver is there, and to the arguments in full.
-    fn prepared(&mut self, begun: &Begun, report: &mut Report) -> Result<()>;
+    fn prepared(&mut self, begun: &PreparedRun, report: &mut Report) -> Result<()>;
     /// The results of a run in time.
     fn found(&self, run: &mut March) -> Result<Self::Found>;
     /// The choice of the collisions.

@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::TimeOptions;
-use super::case::{Begun, Flow, Saved, SavedState, Snapshot};
+use super::case::{Flow, PreparedRun, Saved, SavedState, Snapshot};
 use super::course::History;
 use crate::bgk::boltzmann::{self, FlowConfig, ShockStart};
 use crate::bgk::{Checkpoint, FaceFlux, Looked, March, Simulation, SimulationConfig};
@@ -43,14 +43,14 @@ struct PartList {
 
 /// A run that is about to begin or go on, and its past.
 pub(in crate::cli) struct Start {
-    pub(in crate::cli) begun: Begun,
+    pub(in crate::cli) begun: PreparedRun,
     /// Its history.
     pub(in crate::cli) history: History,
     pub(in crate::cli) warning: Option<String>,
 }
 
 /// Takes a run of the model equations up again.
-pub(in crate::cli) fn resumed_model(config: SimulationConfig, saved: Saved) -> Result<Begun> {
+pub(in crate::cli) fn resumed_model(config: SimulationConfig, saved: Saved) -> Result<PreparedRun> {
     let mut checkpoint = Checkpoint {
         config,
         step: saved.step,
@@ -82,7 +82,7 @@ pub(in crate::cli) fn resumed_model(config: SimulationConfig, saved: Saved) -> R
         }
     };
     let run = simulation?.into();
-    Ok(Begun { run, wave: None })
+    Ok(PreparedRun { run, wave: None })
 }
 
 /// Takes a run of the collision integral up again.
@@ -90,7 +90,7 @@ pub(in crate::cli) fn resumed_integral(
     config: FlowConfig,
     saved: Saved,
     wave: Option<ShockStart>,
-) -> Result<Begun> {
+) -> Result<PreparedRun> {
     let mut checkpoint = boltzmann::Checkpoint {
         config,
         step: saved.step,
@@ -108,7 +108,7 @@ pub(in crate::cli) fn resumed_integral(
         }
     };
     let run = flow?.into();
-    Ok(Begun { run, wave })
+    Ok(PreparedRun { run, wave })
 }
 
 /// The state of a run for a checkpoint.

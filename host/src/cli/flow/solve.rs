@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::ArgMatches;
 use serde_json::Value;
 
-use super::case::{Begun, Flow, Outcome};
+use super::case::{Flow, Outcome, PreparedRun};
 use super::kept;
 use super::steady::{self, SteadyRun};
 use super::time_loop;
@@ -173,7 +173,7 @@ fn find_in_time<F: Flow>(
         report.warn(warning);
     }
     flow.prepared(&start.begun, report)?;
-    let Begun { mut run, .. } = start.begun;
+    let PreparedRun { mut run, .. } = start.begun;
     let units = record(&flow, report)?;
     report.time("setup", started.elapsed());
     let quiet = args.common().quiet;

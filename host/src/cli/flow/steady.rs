@@ -12,7 +12,7 @@ use super::kept::{self, Reopened};
 use crate::bgk::boltzmann::Collisions;
 use crate::bgk::steady::{Checkpoint, Solution, SteadyConfig, SteadyProblem, SteadySolver};
 use crate::cli::checkpoint::Arrays;
-use crate::cli::driven::{self, Travels};
+use crate::cli::drive::{self, CommandObserver};
 use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
@@ -97,9 +97,9 @@ impl<F: Flow> SteadyRun<'_, F> {
 }
 
 /// A steady run on its way.
-struct Way<'a, F>(&'a F);
+struct SteadyObserver<'a, F>(&'a F);
 
-impl<F: Flow> Travels<SteadySolver> for Way<'_, F> {
+impl<F: Flow> CommandObserver<SteadySolver> for SteadyObserver<'_, F> {
     const STEPS: &'static str = "iterations";
 
     fn next(&self, _: &SteadySolver) -> u64 {
@@ -144,9 +144,15 @@ pub(super) fn solve<F: Flow>(
     report.set("machine", solver.device());
     let every = run.parameters.time_options().checkpoint_every;
     let driving = (F::COMMAND, every, run.quiet);
-    let mut way = Way(run.parameters);
-    let driven = driven::drive(&mut solver, &Goal::default(), &mut way, driving, report)?;
-    report.time("iterations", driven.spent);
+    let mut observer = SteadyObserver(run.parameters);
+    let completed = drive::drive(
+        &mut solver,
+        &Goal::default(),
+        &mut observer,
+        driving,
+        report,
+    )?;
+    report.time("iterations", completed.spent);
     let solution = solver.solution()?;
     let advice = if !case.linear && case.least_accommodation() < LOOSE {
         "walls that mirror nearly all molecules leave a flow near the roundoff of its gas: use the linearised equation, or a stronger drive"
@@ -158,7 +164,7 @@ pub(super) fn solve<F: Flow>(
     report.set(
         "steady",
         json!({
-            "status": driven.ending,
+            "status": completed.ending,
             "iterations": count,
             "closure": config.closure,
             "mixed": config.anderson_depth,
@@ -169,9 +175,9 @@ pub(super) fn solve<F: Flow>(
         steps: count,
         time: 0.0,
         residual: solution.residuals.last().copied().unwrap_or(f64::NAN),
-        converged: Some(driven.ending.is_done()),
+        converged: Some(completed.ending.is_done()),
         history: history.map(|(k, residual)| (k, 0.0, *residual)).collect(),
-        spent: (driven.spent, count),
+        spent: (completed.spent, count),
     };
     Ok((solution, course))
 }

@@ -8,7 +8,7 @@ use super::course::{Course, History};
 use super::kept;
 use super::series::Series;
 use crate::bgk::{March, SimulationConfig};
-use crate::cli::driven::{self, Travels};
+use crate::cli::drive::{self, CommandObserver};
 use crate::cli::failure::Failure;
 use crate::cli::report::Report;
 use crate::error::Result;
@@ -18,14 +18,14 @@ use crate::run::{Ending, Goal, Now, Residual, Run};
 const LOOK: u64 = 50;
 
 /// A run on its way.
-struct Way<'a, F> {
+struct TimeObserver<'a, F> {
     parameters: &'a F,
     history: History,
     /// Fields that are saved on the way.
     series: Option<Series>,
 }
 
-impl<F: Flow> Travels<March> for Way<'_, F> {
+impl<F: Flow> CommandObserver<March> for TimeObserver<'_, F> {
     fn next(&self, run: &March) -> u64 {
         let now = run.steps_taken();
         let series = self.series.as_ref();
@@ -86,20 +86,20 @@ pub(in crate::cli) fn drive<F: Flow>(
         before: before.collect(),
         ..Goal::default()
     };
-    let mut way = Way {
+    let mut observer = TimeObserver {
         parameters,
         series: Series::of(parameters, run, report)?,
         history,
     };
     let driving = (F::COMMAND, end.checkpoint_every, quiet);
-    let driven = driven::drive(run, &goal, &mut way, driving, report)?;
-    driven.note_times(report);
-    let history = way.history;
+    let completed = drive::drive(run, &goal, &mut observer, driving, report)?;
+    completed.note_times(report);
+    let history = observer.history;
     let residual = history.last().map_or(f64::INFINITY, |row| row.2);
     let steps = run.steps_taken();
-    report.set("status", driven.ending);
+    report.set("status", completed.ending);
     let until = end.until_residual.unwrap_or_default();
-    match driven.ending {
+    match completed.ending {
         Ending::Stalled => report.not_converged(format!(
             "after {steps} steps the residual no longer falls: it is {residual:.2e}, and {until:e} was asked for"
         )),
@@ -112,8 +112,10 @@ pub(in crate::cli) fn drive<F: Flow>(
         steps,
         time: run.time(),
         residual,
-        converged: end.until_residual.map(|_| driven.ending == Ending::Steady),
+        converged: end
+            .until_residual
+            .map(|_| completed.ending == Ending::Steady),
         history,
-        spent: (driven.spent, driven.steps),
+        spent: (completed.spent, completed.steps),
     })
 }

@@ -11,7 +11,7 @@ use super::results::Outcome;
 use super::state::{self, Saved, Snapshot};
 use super::verify::{self, Repeats};
 use crate::accuracy::Reached;
-use crate::cli::driven::{self, Travels};
+use crate::cli::drive::{self, CommandObserver};
 use crate::cli::failure::Failure;
 use crate::cli::report::Report;
 use crate::cli::{resume, steps};
@@ -184,7 +184,7 @@ struct InTime<'a> {
 }
 
 /// A run on its way.
-struct Way<'a> {
+struct IsotropicObserver<'a> {
     parameters: &'a IsotropicArgs,
     kept: &'a mut Vec<Snapshot>,
     warnings: &'a [String],
@@ -192,7 +192,7 @@ struct Way<'a> {
     next: Option<u64>,
 }
 
-impl Travels<Relaxation> for Way<'_> {
+impl CommandObserver<Relaxation> for IsotropicObserver<'_> {
     fn next(&self, run: &Relaxation) -> u64 {
         let done = run.steps_taken();
         self.next.map_or(u64::MAX, |next| next - done)
@@ -232,7 +232,7 @@ impl InTime<'_> {
         mut report: Report,
     ) -> std::result::Result<(), Failure> {
         let (parameters, steps, run) = (self.parameters, self.steps, &mut self.run);
-        let mut way = Way {
+        let mut observer = IsotropicObserver {
             parameters,
             kept: &mut self.kept,
             warnings: &self.warnings,
@@ -240,8 +240,8 @@ impl InTime<'_> {
         };
         let driving = ("isotropic", parameters.checkpoint_every, quiet);
         let goal = Goal::steps(steps);
-        let driven = driven::drive(run, &goal, &mut way, driving, &mut report)?;
-        driven.note_times(&mut report);
+        let completed = drive::drive(run, &goal, &mut observer, driving, &mut report)?;
+        completed.note_times(&mut report);
         let last = snapshot(run)?;
 
         let config = self.run.config().operator.clone();
@@ -269,6 +269,6 @@ impl InTime<'_> {
         };
         outcome.report(&mut report);
         report.write(|out| outcome.write(out))?;
-        report.finish(|total| outcome.summary(driven.spent, total))
+        report.finish(|total| outcome.summary(completed.spent, total))
     }
 }

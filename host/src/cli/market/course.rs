@@ -1,12 +1,11 @@
 //! The course of an economy in time.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use super::parameters::{Clock, MarketArgs};
 use super::results::{Sample, Step};
-use crate::cli::driven::{self, Travels};
+use crate::cli::drive::{self, CommandObserver};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt::Signals;
 use crate::cli::report::Report;
@@ -21,7 +20,7 @@ const DAYS: [f64; 5] = [100.0, 250.0, 500.0, 1000.0, 2000.0];
 const TIMES: [f64; 5] = [0.5, 1.0, 2.0, 5.0, 20.0];
 
 /// An economy on its way to the last of the points.
-struct Way<'a> {
+struct MarketObserver<'a> {
     clock: Clock,
     /// The points that are still ahead.
     ahead: &'a [f64],
@@ -38,7 +37,7 @@ fn sample(market: &mut Market, clock: Clock) -> Result<(Sample, Step)> {
     Sample::new(market.history(0), f, clock)
 }
 
-impl Travels<Market> for Way<'_> {
+impl CommandObserver<Market> for MarketObserver<'_> {
     /// Points lie between two steps.
     fn next(&self, _: &Market) -> u64 {
         1
@@ -67,10 +66,6 @@ impl Travels<Market> for Way<'_> {
         })
     }
 
-    fn save(&mut self, _: &mut Market, _: &mut Report) -> Result<Option<PathBuf>> {
-        Ok(None)
-    }
-
     fn stopped(&mut self, _: &mut Market, _: &mut Report) -> Failure {
         let (name, reading, last) = (self.clock.name(), self.before.reading, self.last);
         Failure::Interrupted {
@@ -86,7 +81,7 @@ impl Travels<Market> for Way<'_> {
     }
 }
 
-impl<'a> Way<'a> {
+impl<'a> MarketObserver<'a> {
     fn new(market: &mut Market, (clock, points): (Clock, &'a [f64])) -> Result<Self> {
         let (before, step) = sample(market, clock)?;
         Ok(Self {
@@ -115,11 +110,11 @@ pub(super) fn trade(
     quiet: bool,
     report: &mut Report,
 ) -> std::result::Result<(Vec<Sample>, Vec<Step>, Duration), Failure> {
-    let mut way = Way::new(market, (clock, points))?;
+    let mut observer = MarketObserver::new(market, (clock, points))?;
     let driving = ("market", None, quiet);
-    let driven = driven::drive(market, &way.goal(), &mut way, driving, report)?;
-    report.time("steps", driven.spent);
-    Ok((way.shown, way.history, driven.spent))
+    let completed = drive::drive(market, &observer.goal(), &mut observer, driving, report)?;
+    report.time("steps", completed.spent);
+    Ok((observer.shown, observer.history, completed.spent))
 }
 
 /// The states at the points, without a word; none if a signal comes.
@@ -127,14 +122,14 @@ pub(super) fn shown(
     market: &mut Market,
     (clock, points): (Clock, &[f64]),
 ) -> Result<Option<Vec<Sample>>> {
-    let mut way = Way::new(market, (clock, points))?;
-    let goal = way.goal();
+    let mut observer = MarketObserver::new(market, (clock, points))?;
+    let goal = observer.goal();
     let see = |market: &mut Market, now: &Now| match now.step {
         0 => Ok(ControlFlow::Continue(())),
-        _ => way.record(market, now),
+        _ => observer.record(market, now),
     };
     let ending = run::drive(market, &goal, &mut run::every(1, (Signals, see)))?;
-    Ok((ending != Ending::Interrupted).then_some(way.shown))
+    Ok((ending != Ending::Interrupted).then_some(observer.shown))
 }
 
 /// The clock of a run, and the readings at which the economy is shown.

@@ -11,8 +11,8 @@ use super::{interrupt, ranks, resume};
 use crate::error::Result;
 use crate::run::{self, Ending, Goal, Now, Observer, Run};
 
-/// The part of a command in its run.
-pub(super) trait Travels<R: Run> {
+/// The records of a command on the way of its run, and its words.
+pub(super) trait CommandObserver<R: Run> {
     /// The name of its steps.
     const STEPS: &'static str = "steps";
 
@@ -35,7 +35,10 @@ pub(super) trait Travels<R: Run> {
     }
 
     /// Writes a checkpoint into the folder, and returns its path; none where there is no folder.
-    fn save(&mut self, run: &mut R, report: &mut Report) -> Result<Option<PathBuf>>;
+    fn save(&mut self, run: &mut R, report: &mut Report) -> Result<Option<PathBuf>> {
+        let _ = (run, report);
+        Ok(None)
+    }
 
     /// The failure of an interrupted run.
     fn stopped(&mut self, run: &mut R, report: &mut Report) -> Failure {
@@ -49,13 +52,13 @@ pub(super) trait Travels<R: Run> {
 }
 
 /// A run that ended, the time that it took, and its steps in that time.
-pub(super) struct Driven {
+pub(super) struct Completed {
     pub(super) ending: Ending,
     pub(super) spent: Duration,
     pub(super) steps: u64,
 }
 
-impl Driven {
+impl Completed {
     /// Notes the time of all steps, and of one.
     pub(super) fn note_times(&self, report: &mut Report) {
         report.time("steps", self.spent);
@@ -67,7 +70,7 @@ impl Driven {
 
 /// The observer of a run.
 struct Watcher<'a, T> {
-    travels: &'a mut T,
+    observer: &'a mut T,
     report: &'a mut Report,
     progress: Progress,
     /// Steps between two checkpoints.
@@ -78,11 +81,11 @@ struct Watcher<'a, T> {
     saved: bool,
 }
 
-impl<R: Run, T: Travels<R>> Observer<R> for Watcher<'_, T> {
+impl<R: Run, T: CommandObserver<R>> Observer<R> for Watcher<'_, T> {
     fn before(&mut self, run: &mut R, steps: u64) -> Result<ControlFlow<Ending, u64>> {
         let checkpoint = self.every.map(|every| every - run.steps_taken() % every);
         let steps = steps.min(checkpoint.unwrap_or(u64::MAX));
-        let steps = steps.min(self.travels.next(run));
+        let steps = steps.min(self.observer.next(run));
         let (stop, steps) = ranks::next(interrupt::asked(), steps)?;
         Ok(match stop {
             true => ControlFlow::Break(Ending::Interrupted),
@@ -92,7 +95,7 @@ impl<R: Run, T: Travels<R>> Observer<R> for Watcher<'_, T> {
 
     fn before_last(&mut self, run: &mut R) -> Result<()> {
         if self.every.is_some() {
-            let saved = self.travels.save(run, self.report);
+            let saved = self.observer.save(run, self.report);
             self.report.saved_at_the_end(saved)?;
             self.saved = true;
         }
@@ -101,12 +104,12 @@ impl<R: Run, T: Travels<R>> Observer<R> for Watcher<'_, T> {
 
     fn see(&mut self, run: &mut R, now: &Now) -> Result<ControlFlow<Ending>> {
         let Self {
-            travels, report, ..
+            observer, report, ..
         } = self;
         let begins = now.step == self.first;
         let mut stop = ControlFlow::Continue(());
         if !begins || now.residual.is_some() {
-            stop = travels.record(run, now)?;
+            stop = observer.record(run, now)?;
         }
         // The checkpoint at the end of a run is from before its last residual.
         self.saved |= begins && now.residual.is_some();
@@ -114,12 +117,12 @@ impl<R: Run, T: Travels<R>> Observer<R> for Watcher<'_, T> {
             .every
             .is_some_and(|every| now.step.is_multiple_of(every));
         if due && !begins && now.ending.is_none() {
-            let saved = travels.save(run, report);
+            let saved = observer.save(run, report);
             report.saved(saved)?;
         }
-        travels.write(run, now, report)?;
+        observer.write(run, now, report)?;
         if !begins {
-            let (share, text) = travels.progress(run, now);
+            let (share, text) = observer.progress(run, now);
             self.progress.update(share, || text);
         }
         Ok(stop)
@@ -127,18 +130,20 @@ impl<R: Run, T: Travels<R>> Observer<R> for Watcher<'_, T> {
 }
 
 /// Takes the run of a command to its end, with a checkpoint every so many steps and at the end.
-pub(super) fn drive<R: Run, T: Travels<R>>(
+pub(super) fn drive<R: Run, T: CommandObserver<R>>(
     run: &mut R,
     goal: &Goal,
-    travels: &mut T,
+    observer: &mut T,
     (name, every, quiet): (&'static str, Option<u64>, bool),
     report: &mut Report,
-) -> std::result::Result<Driven, Failure> {
+) -> std::result::Result<Completed, Failure> {
     report.watch_for_signals();
+    // A checkpoint that somebody changed may have none.
+    let every = every.filter(|every| *every > 0);
     let first = run.steps_taken();
     let started = Instant::now();
     let mut watcher = Watcher {
-        travels,
+        observer,
         progress: Progress::new(name, quiet || !ranks::is_first()),
         report,
         every,
@@ -147,7 +152,7 @@ pub(super) fn drive<R: Run, T: Travels<R>>(
     };
     let ending = run::drive(run, goal, &mut watcher);
     let Watcher {
-        travels,
+        observer,
         report,
         progress,
         saved,
@@ -156,15 +161,15 @@ pub(super) fn drive<R: Run, T: Travels<R>>(
     progress.finish();
     let ending = ending.map_err(|error| report.broken_off(error))?;
     if ending == Ending::Interrupted {
-        return ranks::agreed(Err(travels.stopped(run, report)));
+        return ranks::agreed(Err(observer.stopped(run, report)));
     }
     run.finish().map_err(|error| report.broken_off(error))?;
     let spent = started.elapsed();
     if every.is_some() && !saved {
-        let saved = travels.save(run, report);
+        let saved = observer.save(run, report);
         report.saved_at_the_end(saved)?;
     }
-    Ok(Driven {
+    Ok(Completed {
         ending,
         spent,
         steps: run.steps_taken() - first,
