@@ -12,7 +12,7 @@ use super::problem::PyProblem;
 use super::results::{cavity_results, fields, molecules, profile};
 use super::transient::{by_integral, shock_wave};
 use crate::arrays::{array, columns};
-use crate::config::with_given;
+use crate::config::{to_python, with_given};
 use crate::driving::{self, Ends};
 use crate::errors::raise;
 use crate::work::{Run, compute};
@@ -263,11 +263,16 @@ impl PySteady {
         driving::drive(&self.run, py, ends, seen, show)
     }
 
-    /// The change of each iteration.
-    #[getter]
-    fn residuals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
-        let residuals = self.run.with(py, |solver| Ok(solver.residuals().to_vec()))?;
-        Ok(array(py, residuals))
+    /// How the iteration ended, if it has; its changes; and the tolerance.
+    fn course<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, numpy::PyArray1<f64>>, f64)> {
+        let (status, residuals, tolerance) = self.run.with(py, |solver| {
+            let residuals = solver.residuals().to_vec();
+            Ok((solver.status(), residuals, solver.config().tolerance()))
+        })?;
+        Ok((to_python(py, &status)?, array(py, residuals), tolerance))
     }
 
     #[getter]

@@ -4,7 +4,6 @@ use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rarefy::Result;
-use rarefy::run::Run as _;
 use rarefy::bgk::boltzmann::{self, Flow, FlowConfig, ShockWave, Stepping};
 use rarefy::bgk::steady::SteadyConfig;
 use rarefy::bgk::{
@@ -12,6 +11,7 @@ use rarefy::bgk::{
     SimulationConfig, Space, State, VelocitySpace,
 };
 use rarefy::collision::{CorrectionMethod, Method};
+use rarefy::run::Run as _;
 
 use super::problem::PyProblem;
 use super::results::{
@@ -225,9 +225,9 @@ impl PySimulation {
         let is_wave = self.mach.is_some();
         self.run.with(py, |solver| {
             Ok(match solver {
-                Solver::Model(_) => SimulationConfig::RESIDUAL,
-                Solver::Boltzmann(_) if is_wave => ShockWave::RESIDUAL,
-                Solver::Boltzmann(flow) => {
+                March::Model(_) => SimulationConfig::RESIDUAL,
+                March::Integral(_) if is_wave => ShockWave::RESIDUAL,
+                March::Integral(flow) => {
                     let precision = flow.config().operator.compute.precision;
                     SteadyConfig::usual_tolerance(precision, true)
                 }

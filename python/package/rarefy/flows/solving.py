@@ -65,7 +65,8 @@ class Iteration:
     def __call__(self, progress: bool) -> dict[str, Any]:
         """Iterate; return how it ended and the residuals."""
         status = drive(self.solver, self.solver, progress=progress, what=self._what)
-        return {"status": status, "residuals": self.solver.residuals}
+        _, residuals, _ = self.solver.course()
+        return {"status": status, "residuals": residuals}
 
     def found(self, *names: str) -> list[Any]:
         """Parts of the solution: ``fields``, ``faces``, ``shock``, ``cavity`` and so on."""
