@@ -30,7 +30,7 @@ mod verify;
 pub(super) use arguments::{
     Counts, FlowArgs, GasArgs, Interpolation, MODEL_MOLECULES, SiArgs, rarefaction,
 };
-pub(super) use case::{PreparedRun, Flow, Outcome, Saved, SteadyCase};
+pub(super) use case::{Flow, Outcome, PreparedRun, Saved, SteadyCase};
 pub(super) use collisions::{CollisionArgs, refused};
 pub(super) use fields::image;
 #[cfg(test)]
