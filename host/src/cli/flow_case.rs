@@ -94,6 +94,11 @@ impl FlowCaseArgs {
     }
 }
 
+/// The case of a text, or the line that refuses it.
+pub(super) fn parsed(text: &str) -> std::result::Result<Case, String> {
+    file::parsed(text, |_| {}).map_err(|refusal| file::line(text, refusal))
+}
+
 /// Runs the command.
 pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     let started = Instant::now();
@@ -118,7 +123,15 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     if let Some(units) = &outcome.units {
         report.set("units", units);
     }
-    report.write(|out| outcome.write(out))?;
+    report.write(|out| {
+        outcome.write(out)?;
+        if outcome.case.output.plots {
+            for (name, figure) in plots::figures(&outcome) {
+                out.plot(name, figure);
+            }
+        }
+        Ok(())
+    })?;
     report.finish(|total| outcome.summary(total, spent))
 }
 

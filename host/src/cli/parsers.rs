@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::checkpoint::{self, Stored};
 use super::numbers::{Kind, Numbers};
-use super::{isotropic, npy, relax};
+use super::{flow_case, isotropic, npy, relax};
 use crate::distributed;
 use crate::longman::expression::{Expression, Program};
 use crate::signed_digit::decimal::{self, Decimal};
@@ -17,7 +17,8 @@ use crate::signed_digit::decimal::{self, Decimal};
 pub type Parser = fn(&[u8]);
 
 /// The parsers by their names.
-pub const ALL: [(&str, Parser); 6] = [
+pub const ALL: [(&str, Parser); 7] = [
+    ("case", case),
     ("checkpoint", checkpoint),
     ("decimal", decimal),
     ("expression", expression),
@@ -25,6 +26,11 @@ pub const ALL: [(&str, Parser); 6] = [
     ("hosts", hosts),
     ("npy", npy),
 ];
+
+/// A case file of flows past bodies.
+pub fn case(bytes: &[u8]) {
+    let _ = flow_case::parsed(&String::from_utf8_lossy(bytes));
+}
 
 /// A checkpoint as it is, and with a checksum that is right.
 pub fn checkpoint(bytes: &[u8]) {
@@ -154,6 +160,7 @@ mod tests {
         assert!(npy::read_cube(&at("npy/cube.npy"), 1..=64, true).is_ok());
         assert!(npy::read_vector(&at("npy/vector.npy"), 1..=64).is_ok());
         let text = |name: &str| std::fs::read_to_string(at(name)).expect("a text");
+        assert!(flow_case::parsed(&text("case/all.toml")).is_ok());
         assert!(Expression::parse(text("expression/functions").trim()).is_ok());
         assert!(decimal::numbers(text("decimal/numbers").as_bytes()).is_ok());
         assert!(distributed::read_greeting(

@@ -28,14 +28,17 @@ pub(super) fn read(path: &Path, change: impl FnOnce(&mut Case)) -> Result<Case> 
         ));
     }
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
-    parsed(&text, change).map_err(|(place, what)| {
-        let place = place.map(|place| located(&text, place.start));
-        Error::file(path, format!("{}{what}", place.unwrap_or_default()))
-    })
+    parsed(&text, change).map_err(|refusal| Error::file(path, line(&text, refusal)))
+}
+
+/// A refusal with its line and column.
+pub(super) fn line(text: &str, (place, what): Refusal) -> String {
+    let place = place.map(|place| located(text, place.start));
+    format!("{}{what}", place.unwrap_or_default())
 }
 
 /// A place in the text, if one is known, and the fault in words.
-type Refusal = (Option<Range<usize>>, String);
+pub(super) type Refusal = (Option<Range<usize>>, String);
 
 /// The case that a text holds, resolved.
 pub(super) fn parsed(
@@ -113,9 +116,7 @@ radius = 0.5
 ";
 
     fn refusal(text: &str) -> String {
-        let (place, what) = parsed(text, |_| {}).expect_err(text);
-        let place = place.map(|place| located(text, place.start));
-        format!("{}{what}", place.unwrap_or_default())
+        line(text, parsed(text, |_| {}).expect_err(text))
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::plots;
 use super::surface;
 use crate::bgk::Units;
 use crate::cli::output::columns;
@@ -112,7 +111,7 @@ impl Outcome {
         Value::Object(sides)
     }
 
-    /// Writes tables, fields and plots.
+    /// Writes tables and fields.
     pub(super) fn write(&self, out: &mut Output) -> Result<()> {
         let case = toml::to_string_pretty(&self.case)
             .map_err(|e| Error::Numerical(format!("the case could not be written: {e}")))?;
@@ -132,11 +131,6 @@ impl Outcome {
             self.write_fields(out, None)?;
             if let Some(units) = &self.units {
                 self.write_fields(out, Some(units))?;
-            }
-        }
-        if wanted.plots {
-            for (name, figure) in plots::figures(self) {
-                out.plot(name, figure);
             }
         }
         Ok(())
