@@ -3,7 +3,7 @@
 use super::face::{Border, Wall};
 use super::gas::{Gas, Primitive};
 use super::nodes::{self, Nodes};
-use super::space::{self, Bodies, Outline, Space, turn};
+use super::space::{self, Bodies, Obstacle, Space};
 use super::{Case, Reservoir, Side, Stream, Velocities};
 use crate::error::{Error, Result};
 
@@ -43,13 +43,9 @@ impl Problem {
     /// What the checks of the case do not find: bodies that miss the domain, ports inside of bodies.
     pub(in crate::flow) fn new(case: &Case, coarser: f64) -> Result<Self> {
         let gas = Gas::new(&case.gas)?;
-        let outlines: Vec<Outline> = case
-            .bodies
-            .iter()
-            .map(|body| Outline::new(&body.shape, body.hollow))
-            .collect();
-        let centres: Vec<[f64; 2]> = outlines.iter().map(|outline| outline.centre).collect();
-        let space = space_of(case, outlines, coarser)?;
+        let obstacles: Vec<Obstacle> = case.bodies.iter().map(Obstacle::new).collect();
+        let centres: Vec<[f64; 2]> = obstacles.iter().map(|obstacle| obstacle.centre).collect();
+        let space = space_of(case, obstacles, coarser)?;
         let nodes = nodes_of(case, &gas)?;
         let sides = [
             &case.sides.left,
@@ -171,11 +167,11 @@ impl Problem {
     }
 }
 
-fn space_of(case: &Case, outlines: Vec<Outline>, coarser: f64) -> Result<Space> {
+fn space_of(case: &Case, obstacles: Vec<Obstacle>, coarser: f64) -> Result<Space> {
     let domain = &case.domain;
     let mut lines = [Vec::new(), Vec::new()];
-    for outline in &outlines {
-        for (all, more) in lines.iter_mut().zip(outline.lines()) {
+    for obstacle in &obstacles {
+        for (all, more) in lines.iter_mut().zip(obstacle.lines()) {
             all.extend(more);
         }
     }
@@ -198,7 +194,21 @@ fn space_of(case: &Case, outlines: Vec<Outline>, coarser: f64) -> Result<Space> 
     let [cx, cy] = domain.core.unwrap_or([domain.x, domain.y]);
     let x = space::edges(domain.x, cx, h, growth, largest, &lines[0]);
     let y = space::edges(domain.y, cy, h, growth, largest, &lines[1]);
-    space::build(x, y, &Bodies { outlines, shifts })
+    space::build(x, y, &Bodies { obstacles, shifts })
+}
+
+/// Sine and cosine of degrees, exact for multiples of 90.
+fn degrees(angle: f64) -> (f64, f64) {
+    let quarter = angle / 90.0;
+    if quarter != quarter.round() {
+        return angle.to_radians().sin_cos();
+    }
+    match (quarter as i64).rem_euclid(4) {
+        0 => (0.0, 1.0),
+        1 => (1.0, 0.0),
+        2 => (0.0, -1.0),
+        _ => (-1.0, 0.0),
+    }
 }
 
 /// The state of a stream.
@@ -206,7 +216,7 @@ fn stream_state(stream: &Stream, linear: bool) -> Primitive {
     let usual = if linear { 0.0 } else { 1.0 };
     let mach = stream.mach.map(|mach| mach * (5.0_f64 / 6.0).sqrt());
     let speed = stream.speed_ratio.or(mach).unwrap_or(0.0);
-    let (sin, cos) = turn(stream.angle);
+    let (sin, cos) = degrees(stream.angle);
     [
         stream.density.unwrap_or(usual),
         speed * cos,

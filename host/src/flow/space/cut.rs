@@ -93,7 +93,7 @@ pub(in crate::flow) fn build(x: Vec<f64>, y: Vec<f64>, bodies: &Bodies) -> Resul
             "bodies that leave gas in the domain; `hollow = true` puts the gas inside of one",
         ));
     }
-    for body in 0..bodies.outlines.len() {
+    for body in 0..bodies.obstacles.len() {
         if !space.segments.iter().any(|segment| segment.body == body) {
             return Err(Error::invalid(
                 format!("body {}", body + 1),
@@ -336,8 +336,8 @@ impl Corners<'_> {
         let inside =
             |p: &[f64; 2]| (0..2).all(|k| p[k] > lower[k] + margin && p[k] < upper[k] - margin);
         let mut found: Vec<[f64; 2]> = Vec::new();
-        for outline in &self.bodies.outlines {
-            for corner in outline.corners() {
+        for obstacle in &self.bodies.obstacles {
+            for corner in obstacle.corners() {
                 let images = self.bodies.shifts.iter();
                 let images = images.map(|[a, b]| [corner[0] + a, corner[1] + b]);
                 // A corner inside of another body is no corner of the gas.
@@ -420,8 +420,7 @@ fn area_and_centroid(polygon: &[[f64; 2]]) -> (f64, [f64; 2]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::Shape;
-    use crate::flow::space::Outline;
+    use crate::flow::space::Obstacle;
 
     fn uniform(low: f64, high: f64, cells: usize) -> Vec<f64> {
         (0..=cells)
@@ -429,14 +428,24 @@ mod tests {
             .collect()
     }
 
-    fn bodies(shapes: &[(Shape, bool)]) -> Bodies {
+    fn obstacle(shape: &str, hollow: bool) -> Obstacle {
+        let text = format!("{shape}\nhollow = {hollow}");
+        Obstacle::new(&toml::from_str(&text).expect("a body"))
+    }
+
+    fn bodies(obstacles: Vec<Obstacle>) -> Bodies {
         Bodies {
-            outlines: shapes
-                .iter()
-                .map(|(shape, hollow)| Outline::new(shape, *hollow))
-                .collect(),
+            obstacles,
             shifts: vec![[0.0; 2]],
         }
+    }
+
+    fn circle([x, y]: [f64; 2], radius: f64) -> String {
+        format!("shape = \"circle\"\ncentre = [{x:?}, {y:?}]\nradius = {radius:?}")
+    }
+
+    fn square(angle: f64) -> String {
+        format!("shape = \"rectangle\"\ncentre = [0.013, 0.007]\nsize = [1.0, 1.0]\nangle = {angle:?}")
     }
 
     /// Sum of the faces' and segments' area vectors of a cell.
@@ -455,11 +464,7 @@ mod tests {
     #[test]
     fn cells_about_a_circle_are_closed_and_share_faces() {
         for shift in [0.0, 1e-7, 1e-3, 0.013, 0.05] {
-            let shape = Shape::Circle {
-                centre: [shift, 0.3 * shift],
-                radius: 0.5,
-            };
-            let bodies = bodies(&[(shape, false)]);
+            let bodies = bodies(vec![obstacle(&circle([shift, 0.3 * shift], 0.5), false)]);
             let space = build(uniform(-1.0, 1.0, 40), uniform(-1.0, 1.0, 40), &bodies).unwrap();
             let mut solid = 4.0;
             for cell in 0..space.len() {
@@ -480,13 +485,8 @@ mod tests {
 
     #[test]
     fn corners_inside_cells_have_two_segments() {
-        let shape = Shape::Rectangle {
-            centre: [0.013, 0.007],
-            size: [1.0, 1.0],
-            angle: 0.0,
-        };
         for hollow in [false, true] {
-            let bodies = bodies(&[(shape.clone(), hollow)]);
+            let bodies = bodies(vec![obstacle(&square(0.0), hollow)]);
             let space = build(uniform(-1.0, 1.0, 30), uniform(-1.0, 1.0, 30), &bodies).unwrap();
             let corners = space.kind.iter().filter(|k| **k == Kind::Corner).count();
             assert_eq!(corners, 4, "hollow {hollow}");
@@ -496,17 +496,12 @@ mod tests {
 
     #[test]
     fn lines_through_its_corners_resolve_a_turned_square() {
-        let shape = Shape::Rectangle {
-            centre: [0.013, 0.007],
-            size: [1.0, 1.0],
-            angle: 30.0,
-        };
-        let lines = Outline::new(&shape, false).lines();
+        let lines = obstacle(&square(30.0), false).lines();
         let axis = |k: usize| {
             crate::flow::space::edges([-1.0, 1.0], [-1.0, 1.0], 0.06, 1.0, 1.0, &lines[k])
         };
         for hollow in [false, true] {
-            let bodies = bodies(&[(shape.clone(), hollow)]);
+            let bodies = bodies(vec![obstacle(&square(30.0), hollow)]);
             let space = build(axis(0), axis(1), &bodies).unwrap();
             check(&space, if hollow { 1.0 } else { 3.0 }, 1e-6);
         }
@@ -523,16 +518,13 @@ mod tests {
 
     #[test]
     fn two_bodies_meet_in_a_corner() {
-        let square = Shape::Rectangle {
-            centre: [0.0, -0.487],
-            size: [4.0, 1.0],
-            angle: 0.0,
-        };
-        let circle = Shape::Circle {
-            centre: [0.021, 0.0],
-            radius: 0.4,
-        };
-        let bodies = bodies(&[(square, false), (circle, false)]);
+        let floor = "shape = \"rectangle\"
+centre = [0.0, -0.487]
+size = [4.0, 1.0]";
+        let bodies = bodies(vec![
+            obstacle(floor, false),
+            obstacle(&circle([0.021, 0.0], 0.4), false),
+        ]);
         let space = build(uniform(-1.0, 1.0, 30), uniform(-1.0, 1.0, 30), &bodies).unwrap();
         let pairs = (0..space.len()).filter(|&cell| space.kind[cell] == Kind::Corner);
         let mut count = 0;
@@ -549,11 +541,7 @@ mod tests {
 
     #[test]
     fn a_body_outside_is_refused() {
-        let shape = Shape::Circle {
-            centre: [5.0, 0.0],
-            radius: 0.5,
-        };
-        let bodies = bodies(&[(shape, false)]);
+        let bodies = bodies(vec![obstacle(&circle([5.0, 0.0], 0.5), false)]);
         let error = build(uniform(-1.0, 1.0, 10), uniform(-1.0, 1.0, 10), &bodies).unwrap_err();
         assert!(error.to_string().contains("no cell is cut"), "{error}");
     }
