@@ -445,7 +445,9 @@ mod tests {
     }
 
     fn square(angle: f64) -> String {
-        format!("shape = \"rectangle\"\ncentre = [0.013, 0.007]\nsize = [1.0, 1.0]\nangle = {angle:?}")
+        format!(
+            "shape = \"rectangle\"\ncentre = [0.013, 0.007]\nsize = [1.0, 1.0]\nangle = {angle:?}"
+        )
     }
 
     /// Sum of the faces' and segments' area vectors of a cell.

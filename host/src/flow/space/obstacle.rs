@@ -139,9 +139,8 @@ mod tests {
     #[test]
     fn distances_are_those_of_the_shapes() {
         // Turned by a right angle it reaches from 0.5 to 1.5 and from -1 to 1.
-        let rectangle = obstacle(
-            "shape = \"rectangle\"\ncentre = [1.0, 0.0]\nsize = [2.0, 1.0]\nangle = 90.0",
-        );
+        let rectangle =
+            obstacle("shape = \"rectangle\"\ncentre = [1.0, 0.0]\nsize = [2.0, 1.0]\nangle = 90.0");
         assert!((rectangle.distance([2.0, 0.0]) - 0.5).abs() < 1e-15);
         assert!((rectangle.distance([1.0, 0.0]) + 0.5).abs() < 1e-15);
         assert!((rectangle.distance([1.8, 1.4]) - 0.5).abs() < 1e-12);

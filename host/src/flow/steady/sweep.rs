@@ -434,11 +434,11 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                                     let rest = nu + flux[along];
                                     damped[across] = (DAMPING * flux[across] / rest).min(1.0);
                                 }
+                                let source = [nu * local[0][l], nu * local[1][l]];
+                                let inflow = [[x[0][l], y[0][l]], [x[1][l], y[1][l]]];
+                                let found = cell::full::<SOFT>(source, nu, flux, damped, inflow);
                                 for q in 0..2 {
-                                    let source = nu * local[q][l];
-                                    let inflow = [x[q][l], y[q][l]];
-                                    [f[q][l], fx[q][l], fy[q][l]] =
-                                        cell::full::<SOFT>(source, nu, flux, damped, inflow);
+                                    [f[q][l], fx[q][l], fy[q][l]] = found[q];
                                 }
                             }
                         }
@@ -465,11 +465,11 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                                     wall_out: (-normal).max(0.0),
                                 };
                                 let c = &closures[usize::from(normal < 0.0)];
+                                let source = [nu * local[0][l], nu * local[1][l]];
+                                let inflow = [0, 1].map(|q| [x[q][l], y[q][l], wall[q][l]]);
+                                let found = cell::cut::<SOFT>(source, nu, flux, c, inflow);
                                 for q in 0..2 {
-                                    let source = nu * local[q][l];
-                                    let inflow = [x[q][l], y[q][l], wall[q][l]];
-                                    [f[q][l], fx[q][l], fy[q][l], arriving[q][l]] =
-                                        cell::cut::<SOFT>(source, nu, flux, c, inflow);
+                                    [f[q][l], fx[q][l], fy[q][l], arriving[q][l]] = found[q];
                                 }
                             }
                             if counts {
