@@ -33,20 +33,26 @@ fn subjects() -> Result<Vec<Subject>> {
     let full = Shock {
         velocities: vec![32, 28, 28],
         cells: 512,
+        sides: [80.0, 30.0],
         ..Shock::new(3.0)?
     };
     let between = |delta: f64, drive: Drive| {
         let resolution = Resolution::default();
         plates(delta, drive, Gas::default(), 1.0, resolution, true)
     };
+    let long = Shock {
+        cells: 1100,
+        sides: [80.0, 30.0],
+        ..Shock::new(3.0)?
+    };
     let fine = Shock {
         cells: 6000,
-        ..Shock::new(3.0)?
+        ..long.clone()
     };
     Ok(vec![
         (
             "shock Ma 3, 1100 x 32",
-            SteadyProblem::from(&Shock::new(3.0)?.problem()?),
+            SteadyProblem::from(&long.problem()?),
             1e-6,
         ),
         (

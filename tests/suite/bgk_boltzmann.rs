@@ -170,6 +170,8 @@ fn a_wave_stands_between_streams_of_equal_fluxes() {
     let wave = ShockWave {
         cells: 12,
         velocities: 14,
+        method: Method::Fast,
+        correction: CorrectionMethod::Balanced,
         compute: Backend::Cpu.into(),
         ..ShockWave::new(1.4).unwrap()
     };

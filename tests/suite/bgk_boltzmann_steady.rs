@@ -81,6 +81,7 @@ fn wave(mach: f64) -> ShockWave {
             degree: Some(7),
             ..Spectral::default()
         },
+        correction: CorrectionMethod::Balanced,
         compute: Backend::Cpu.into(),
         ..ShockWave::new(mach).unwrap()
     }

@@ -87,7 +87,7 @@ class Relaxation(LongRun):
     limited
         Whether what is below zero is taken away after each step.
     scattering, sigma_t, method, order, correction, spectral, backend, precision, threads
-        As for :func:`collide`.
+        As for :func:`collide`; without ``method``, ``order``, ``correction`` and ``spectral`` the method that suits ``f``.
 
     Examples
     --------

@@ -1,0 +1,64 @@
+"""Calls without options are runs of the command without flags: their defaults are in the library, where both take them from."""
+
+import inspect
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rarefy
+
+
+def command(line: str) -> dict:
+    """The record of a run of the command."""
+    built = Path(__file__).parents[2] / "target" / "debug" / "rarefy"
+    found = os.environ.get("RAREFY_COMMAND") or shutil.which("rarefy") or str(built)
+    if not Path(found).is_file():
+        pytest.skip("the command is not built")
+    flags = ["--backend", "cpu", "--json", "--quiet"]
+    output = subprocess.run([found, *line.split(), *flags], capture_output=True, text=True, check=False)
+    assert output.returncode == 0, output.stderr
+    return json.loads(output.stdout)
+
+
+@pytest.mark.parametrize("mach", [1.5, 3.0])
+def test_shocks(mach):
+    wave = rarefy.shock(mach, backend="cpu")
+    run = command(f"shock --mach {mach} --no-verify")
+    assert len(wave.x) == run["parameters"]["cells"]
+    assert wave.thickness == pytest.approx(run["result"]["thickness"], rel=1e-12)
+
+
+def test_plates():
+    for line, flow, key in [
+        ("couette --delta 1 --u 3", rarefy.couette(1.0, u=3.0, backend="cpu"), "Pi"),
+        ("fourier --delta 1 --temperature-difference 1.9", rarefy.fourier(1.0, temperature_difference=1.9, backend="cpu"), "Q"),
+        ("poiseuille --delta 0.01", rarefy.poiseuille(0.01, backend="cpu"), "G"),
+        ("poiseuille --delta 100", rarefy.poiseuille(100.0, backend="cpu"), "G"),
+    ]:
+        run = command(f"{line} --no-verify")
+        assert flow.flux == pytest.approx(run["result"][key], rel=1e-12), line
+
+
+def test_cavities():
+    run = command("cavity --delta 10 --cells 12 --no-verify")
+    flow = rarefy.cavity(10.0, cells=12, backend="cpu")
+    assert flow.flow == pytest.approx(run["result"]["G"], rel=1e-12)
+    parameters = command("cavity --cells 4 --velocities 4x4 --no-verify")["parameters"]
+    usual = inspect.signature(rarefy.cavity).parameters
+    for name in ("lid", "accommodation", "linear", "steady"):
+        assert usual[name].default == parameters[name], name
+
+
+@pytest.mark.parametrize(("n", "box", "method"), [(20, (-6.5, 6.5), "spectral"), (12, (-9.0, 9.0), "fast")])
+def test_relaxations(n, box, method):
+    run = command(f"relax --grid {n} --vmax {box[1]} --steps 2 --no-verify")
+    relaxation = rarefy.Relaxation(rarefy.two_maxwellians(n, box), box, steps=2, backend="cpu")
+    result = relaxation.run()
+    assert run["method"]["taken"] == method
+    assert relaxation._run.config()["operator"]["method"] == method
+    assert result.time[-1] == pytest.approx(run["result"]["time"], rel=1e-12)
+    assert result.H[-1] == pytest.approx(run["result"]["final"]["entropy"], rel=1e-12)
