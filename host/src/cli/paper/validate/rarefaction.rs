@@ -74,14 +74,14 @@ impl RarefactionRow {
 /// Rarefaction parameters of the plates and cavities.
 const DELTAS: [f64; 8] = [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
 
-/// Mach number, and l0 upstream and downstream.
-const WAVES: [(f64, [f64; 2]); 6] = [
-    (1.2, [60.0, 60.0]),
-    (1.5, [60.0, 40.0]),
-    (2.0, [40.0, 20.0]),
-    (3.0, [40.0, 20.0]),
-    (5.0, [40.0, 20.0]),
-    (8.0, [60.0, 20.0]),
+/// Mach number, l0 upstream and downstream, and velocity nodes.
+const WAVES: [(f64, [f64; 2], usize); 6] = [
+    (1.2, [60.0, 60.0], 18),
+    (1.5, [60.0, 40.0], 21),
+    (2.0, [40.0, 20.0], 24),
+    (3.0, [40.0, 20.0], 32),
+    (5.0, [40.0, 20.0], 49),
+    (8.0, [60.0, 20.0], 75),
 ];
 
 /// All flows by both models; coarser cavities if `quick`.
@@ -128,10 +128,11 @@ pub(super) fn rows(quick: bool, config: &SteadyConfig) -> Result<Vec<Rarefaction
             row.second = Some(found.flow);
             rows.push(row);
         }
-        for (mach, sides) in WAVES {
+        for (mach, sides, nodes) in WAVES {
             let shock = Shock {
                 cells: (10.0 * (sides[0] + sides[1])) as usize,
                 sides,
+                velocities: vec![nodes],
                 gas,
                 ..Shock::new(mach)?
             };
