@@ -93,6 +93,7 @@ impl Space {
     }
 
     /// Segments of a cell, none or one or two.
+    #[cfg(test)]
     pub(in crate::flow) fn segments_of(&self, cell: usize) -> std::ops::Range<usize> {
         let first = self.first[cell];
         match self.kind[cell] {
