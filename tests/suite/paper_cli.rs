@@ -1,11 +1,11 @@
 //! `rarefy paper`: the figures of the papers.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
 use crate::command::{done, folder, refused, text};
+use crate::support;
 
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
@@ -13,7 +13,7 @@ fn words(line: &str) -> Vec<&str> {
 
 /// The printed output of a bench.
 fn printed(name: &str) -> String {
-    let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks");
+    let benches = support::in_repository("docs/benchmarks");
     fs::read_to_string(benches.join(name)).unwrap()
 }
 

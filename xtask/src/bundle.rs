@@ -26,7 +26,12 @@ enum Role {
 }
 
 /// Folders of the repository that the tests read where they run.
-const FOLDERS: [&str; 3] = ["tests/data", "tests/corpus", "examples/data"];
+const FOLDERS: [&str; 4] = [
+    "tests/data",
+    "tests/corpus",
+    "examples/data",
+    "docs/benchmarks",
+];
 
 /// The packed bundle's name in its folder.
 const ARCHIVE: &str = "bundle.tar.gz";
