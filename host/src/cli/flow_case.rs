@@ -21,7 +21,7 @@ use super::streams;
 use super::text::shown_if;
 use super::values::{named, positive, whole};
 use crate::compute::{Backend, Precision, Resolved};
-use crate::flow::{self, Case, Findings};
+use crate::flow::{self, Case, Findings, Machine};
 use examples::Example;
 use results::Outcome;
 
@@ -146,7 +146,11 @@ fn solve(
     let mut progress = Progress::new("flow", common.quiet || common.json);
     let goal = case.solver.tolerance.ln();
     let mut first = None;
-    let found = flow::solve(case, &mut |done, change| {
+    let machine = match common.backend {
+        Backend::Reference => Machine::Reference,
+        _ => Machine::Cpu,
+    };
+    let found = flow::solve(case, machine, &mut |done, change| {
         let first = *first.get_or_insert(change.max(f64::MIN_POSITIVE).ln());
         // Changes fall about exponentially.
         let share = ((change.ln() - first) / (goal - first)).clamp(0.0, 1.0);

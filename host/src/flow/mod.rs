@@ -27,11 +27,25 @@ use steady::{Ending, Steady, Unknowns};
 /// Change at which a coarser grid has done its work.
 const ROUGH: f64 = 1e-2;
 
+/// What sweeps the velocities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Machine {
+    /// All cores of the CPU, eight velocities in a vector register.
+    #[default]
+    Cpu,
+    /// Plain loops, the reference of all tests.
+    Reference,
+}
+
 /// Solves a case. `observe` sees the number and the relative change of each iteration, and ends the run by `false`.
 ///
 /// # Errors
 /// A case that cannot be computed: [`Error::Input`] with the field and what would do.
-pub fn solve(case: &Case, observe: &mut dyn FnMut(usize, f64) -> bool) -> Result<Findings> {
+pub fn solve(
+    case: &Case,
+    machine: Machine,
+    observe: &mut dyn FnMut(usize, f64) -> bool,
+) -> Result<Findings> {
     let case = &case.resolve()?;
     // Two coarser grids give a nonlinear flow its start.
     let coarser: &[f64] = if case.gas.linear {
@@ -46,7 +60,7 @@ pub fn solve(case: &Case, observe: &mut dyn FnMut(usize, f64) -> bool) -> Result
             Err(_) if factor > 1.0 => continue,
             other => other?,
         };
-        let mut steady = Steady::new(&problem, case.solver.depth);
+        let mut steady = Steady::new(&problem, case.solver.depth, machine);
         if let Some((problem, state)) = &earlier {
             steady.start_from(problem, state);
         }

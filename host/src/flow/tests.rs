@@ -7,7 +7,7 @@ fn case(text: &str) -> Case {
 }
 
 fn solved(text: &str) -> Findings {
-    solve(&case(text), &mut |_, _| true).unwrap()
+    solve(&case(text), Machine::Cpu, &mut |_, _| true).unwrap()
 }
 
 /// A body of unit size in a stream without collisions.
@@ -132,4 +132,64 @@ fn heat_between_plates_that_mirror_a_part_is_exact_without_collisions() {
         (right / expected - 1.0).abs() < 2e-3,
         "{right} for {expected}"
     );
+}
+
+/// Small cases with all kinds of cells and sides.
+#[test]
+fn the_sweep_on_all_cores_is_the_reference() {
+    let gas = "delta = 1.5, omega = 0.7";
+    let stream = "kind = \"stream\", speed_ratio = 1.2";
+    let cases = [
+        // A turned body on a mirror, an outlet, a wall that moves and mirrors a part.
+        format!(
+            r#"
+            gas = {{ {gas} }}
+            domain = {{ x = [-1, 1], y = [0, 1], h = 0.125 }}
+            velocities = {{ angles = 16, speeds = 5, temperature = 1.3 }}
+            solver = {{ iterations = 3 }}
+            [sides]
+            left = {{ {stream} }}
+            right = {{ kind = "outlet", pressure = 0.9 }}
+            bottom = {{ kind = "mirror" }}
+            top = {{ kind = "wall", velocity = 0.3, accommodation = 0.7 }}
+            [[body]]
+            shape = "rectangle"
+            size = [0.7, 0.5]
+            angle = 20
+            centre = [0.03, 0.05]
+            accommodation = 0.8
+            "#
+        ),
+        // Periodic in both directions, linearised.
+        format!(
+            r#"
+            gas = {{ {gas}, linear = true }}
+            domain = {{ x = [0, 1], y = [0, 1], h = 0.125 }}
+            velocities = {{ angles = 16, speeds = 5 }}
+            solver = {{ iterations = 3 }}
+            [sides]
+            left = {{ kind = "periodic", jump = 1.0 }}
+            right = {{ kind = "periodic", jump = 1.0 }}
+            bottom = {{ kind = "periodic" }}
+            top = {{ kind = "periodic" }}
+            [[body]]
+            shape = "circle"
+            radius = 0.3
+            centre = [0.5, 0.5]
+            "#
+        ),
+    ];
+    for text in &cases {
+        let found = [Machine::Cpu, Machine::Reference]
+            .map(|machine| solve(&case(text), machine, &mut |_, _| true).unwrap());
+        let [cpu, reference] = &found;
+        let pairs = cpu.fields.density.iter().zip(&reference.fields.density);
+        for (a, b) in pairs {
+            assert!((a - b).abs() < 1e-11 * (1.0 + b.abs()), "{a} {b}");
+        }
+        let values = |f: &Findings| [f.bodies[0].force_x, f.bodies[0].force_y, f.bodies[0].heat];
+        for (a, b) in values(cpu).into_iter().zip(values(reference)) {
+            assert!((a - b).abs() < 1e-10, "{a} {b}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rarefy::flow::{self, Case, Fields, Findings, Segment};
+use rarefy::flow::{self, Case, Fields, Findings, Machine, Segment};
 
 use crate::arrays::{columns, shaped};
 use crate::config::{from_python, to_python};
@@ -28,7 +28,7 @@ pub(super) fn flow_case<'py>(
     let case = case.resolve().map_err(raise)?;
     let mut stopped: Option<PyErr> = None;
     let found = compute(py, || {
-        flow::solve(&case, &mut |done, change| {
+        flow::solve(&case, Machine::Cpu, &mut |done, change| {
             let seen = Python::attach(|py| {
                 py.check_signals()?;
                 match &observe {

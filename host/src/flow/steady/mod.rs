@@ -1,6 +1,7 @@
 //! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
 
 mod cell;
+mod reference;
 mod reflection;
 mod sweep;
 
@@ -14,6 +15,7 @@ use super::gas::{UNKNOWNS, equilibrium};
 use super::problem::Problem;
 use crate::bgk::steady::anderson::Anderson;
 use crate::error::{Error, Result};
+use crate::flow::Machine;
 
 /// Weight of lagged inflow among the unknowns that are mixed.
 const LAGGED_WEIGHT: f64 = 0.02;
@@ -75,6 +77,7 @@ pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) emission: Vec<Emission>,
     pub(in crate::flow) side_emission: [Option<Emission>; 4],
     gas_cells: Vec<usize>,
+    machine: Machine,
     /// Sides with lagged inflow: two opposite mirrors, walls that mirror a part, periodic ones of nonlinear flows, and both of doubly periodic ones.
     lags: [bool; 4],
     mass: f64,
@@ -83,7 +86,7 @@ pub(in crate::flow) struct Steady<'a> {
 
 impl<'a> Steady<'a> {
     /// Starts from the state of the problem.
-    pub(in crate::flow) fn new(problem: &'a Problem, depth: usize) -> Self {
+    pub(in crate::flow) fn new(problem: &'a Problem, depth: usize, machine: Machine) -> Self {
         let space = &problem.space;
         let gas_cells: Vec<usize> = (0..space.len()).filter(|&k| space.is_gas(k)).collect();
         let start = problem.gas.unknowns(problem.start);
@@ -145,6 +148,7 @@ impl<'a> Steady<'a> {
             emission,
             side_emission,
             gas_cells,
+            machine,
             lags,
             mass,
             anderson: Anderson::new(depth),
@@ -230,12 +234,16 @@ impl<'a> Steady<'a> {
             kept: std::array::from_fn(|k| is_mirror(k) || self.lags[k]),
             stages,
         };
-        sweep.run(&Input {
+        let input = Input {
             cells,
             segments,
             mirrored: self.state.mirrored.clone(),
             sides,
-        })
+        };
+        match self.machine {
+            Machine::Cpu => sweep.run(&input),
+            Machine::Reference => reference::run(&sweep, &input),
+        }
     }
 
     fn inflow(&self, k: usize) -> Inflow {

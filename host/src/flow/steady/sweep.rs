@@ -16,7 +16,7 @@ use crate::maxwellian::lanes::{Job, LANES, LaneReal, Lanes, on_widest};
 const TASKS: usize = 16;
 
 /// Factor of the damping of the lagged direction behind a periodic border.
-const DAMPING: f64 = 30.0;
+pub(super) const DAMPING: f64 = 30.0;
 
 /// Moments of what crosses a face or a segment: mass, momentum along x and y, and twice the energy.
 pub(in crate::flow) const MOMENTS: usize = 4;
@@ -151,7 +151,8 @@ impl Sweep<'_> {
         }
     }
 
-    fn empty(&self) -> Swept {
+    /// Sums of nothing.
+    pub(super) fn empty(&self) -> Swept {
         let faces = [0, 1, 2, 3].map(|side| self.faces(side));
         Swept {
             cells: vec![[0.0; UNKNOWNS]; self.space.len()],
