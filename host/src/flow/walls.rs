@@ -18,7 +18,7 @@ pub struct Segment {
     pub angle: f64,
     /// The segment as the solver found it.
     pub raw: SurfacePoint,
-    /// Pressure, shear and heat averaged by length over the segment and its two neighbours: a sliver of a cell has few digits.
+    /// Pressure, shear and heat averaged by length over the segment and its two neighbours, and over more where these are slivers: a sliver of a cell has few digits.
     pub mean: [f64; 3],
 }
 
@@ -98,25 +98,41 @@ fn average(segments: &mut [Segment]) {
         let apart = (p[0] - q[0]).hypot(p[1] - q[1]);
         apart <= a.raw.length + b.raw.length
     };
+    let longest = segments.iter().map(|s| s.raw.length).fold(0.0, f64::max);
     let mean = |k: usize| {
-        let here = &segments[k];
-        let around = [(k + count - 1) % count, (k + 1) % count];
-        let around = around.into_iter().enumerate().filter(|&(side, other)| {
-            // Two segments are each other's neighbours once.
-            other != k && !(side == 1 && count == 2) && touch(here, &segments[other])
-        });
-        let taken = around.map(|(_, other)| other).chain([k]);
-        let (mut sums, mut long) = ([0.0; 3], 0.0);
-        for other in taken {
-            let other = &segments[other];
-            long += other.raw.length;
-            for (sum, value) in sums.iter_mut().zip(other.values()) {
-                *sum += other.raw.length * value;
+        let mut sums = [0.0; 3];
+        let mut long = 0.0;
+        let mut take = |at: usize| {
+            let segment = &segments[at];
+            long += segment.raw.length;
+            for (sum, value) in sums.iter_mut().zip(segment.values()) {
+                *sum += segment.raw.length * value;
+            }
+            long
+        };
+        take(k);
+        // The next segments on both sides, and those after them where slivers are among these.
+        let mut ends = [Some(k), Some(k)];
+        let mut left = count - 1;
+        while left > 0 {
+            let mut enough = true;
+            for (end, step) in ends.iter_mut().zip([count - 1, 1]) {
+                let next = end.map(|at| (at, (at + step) % count));
+                *end = next
+                    .filter(|&(at, next)| left > 0 && touch(&segments[at], &segments[next]))
+                    .map(|(_, next)| next);
+                if let Some(at) = *end {
+                    left -= 1;
+                    enough = take(at) >= 2.0 * longest;
+                }
+            }
+            if enough {
+                break;
             }
         }
         match long > 0.0 {
             true => sums.map(|sum| sum / long),
-            false => here.values(),
+            false => segments[k].values(),
         }
     };
     let means: Vec<_> = (0..count).map(mean).collect();

@@ -17,6 +17,9 @@ const MOST_CURVES: usize = 6;
 /// Mach number from which on maps show it and not the speed.
 const FAST: f64 = 0.2;
 
+/// Ratio of densities from which on their map is logarithmic.
+const WIDE: f64 = 50.0;
+
 const LINES: RGBColor = RGBColor(20, 20, 20);
 
 /// All plots by the names of their files.
@@ -59,10 +62,18 @@ fn speed(outcome: &Outcome) -> Figure {
 }
 
 fn density(outcome: &Outcome) -> Figure {
-    let values = outcome.found.fields.density.clone();
-    match outcome.case.gas.linear {
-        true => map(outcome, "Density", "deviation of n", values, Some(0.0)),
-        false => map(outcome, "Density", "n / n_0", values, None),
+    let mut values = outcome.found.fields.density.clone();
+    if outcome.case.gas.linear {
+        return map(outcome, "Density", "deviation of n", values, Some(0.0));
+    }
+    match ends(outcome, &values) {
+        Some([low, high]) if low > 0.0 && high > WIDE * low => {
+            for value in &mut values {
+                *value = value.max(f64::MIN_POSITIVE).log10();
+            }
+            map(outcome, "Density", "log_{10}(n / n_0)", values, None)
+        }
+        _ => map(outcome, "Density", "n / n_0", values, None),
     }
 }
 
@@ -84,18 +95,7 @@ fn map(
 ) -> Figure {
     let fields = &outcome.found.fields;
     let [x, y] = [centres(&fields.x), centres(&fields.y)];
-    let mut sorted: Vec<f64> = values
-        .iter()
-        .zip(&fields.gas)
-        .filter_map(|(value, gas)| (*gas > 0.5 && value.is_finite()).then_some(*value))
-        .collect();
-    sorted.sort_by(f64::total_cmp);
-    // Levels lie between the values that a few of the cells are below or above: corners are far out.
-    let ends = match sorted.len() {
-        0 => vec![],
-        count => vec![sorted[count / 200], sorted[count - 1 - count / 200]],
-    };
-    let levels = round_levels(ends.into_iter(), 10.0);
+    let levels = round_levels(ends(outcome, &values).into_iter().flatten(), 10.0);
     spread(&mut values, &fields.gas, x.len());
     let map = Map::on([&x, &y], values, levels).within(fields.gas.clone());
     let map = if middle.is_some() { map.signed() } else { map };
@@ -104,7 +104,7 @@ fn map(
         surface::walls(&outcome.segments)
             .map(|points| Curve::new("", points, LINES).stroke(Stroke::Solid)),
     );
-    let ends = |edges: &[f64]| match edges {
+    let reach = |edges: &[f64]| match edges {
         [first, .., last] => (*first, *last),
         _ => (0.0, 1.0),
     };
@@ -112,10 +112,21 @@ fn map(
         title: format!("{what}, {}", outcome.named()),
         panels: vec![
             Panel::new("x", "y", curves)
-                .over_rectangle(map, [ends(&fields.x), ends(&fields.y)])
+                .over_rectangle(map, [reach(&fields.x), reach(&fields.y)])
                 .legend(legend),
         ],
     }
+}
+
+/// The values that a few of the cells with gas are below or above: levels lie between them, for corners are far out.
+fn ends(outcome: &Outcome, values: &[f64]) -> Option<[f64; 2]> {
+    let in_gas = values.iter().zip(&outcome.found.fields.gas);
+    let in_gas = in_gas.filter(|(value, gas)| **gas > 0.5 && value.is_finite());
+    let mut sorted: Vec<f64> = in_gas.map(|(value, _)| *value).collect();
+    sorted.sort_by(f64::total_cmp);
+    let few = sorted.len() / 200;
+    let (low, high) = (sorted.get(few)?, sorted.get(sorted.len() - 1 - few)?);
+    Some([*low, *high])
 }
 
 /// Continues a field from the gas into bodies, so that maps have no seam along walls.

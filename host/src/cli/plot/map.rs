@@ -162,6 +162,8 @@ impl Map {
         let (wide, high) = (width / columns as f64, height / rows as f64);
         for row in 0..rows {
             let top = frame.top + row as f64 * high;
+            // The same number as the top of the next row: roundoff would leave gaps.
+            let bottom = frame.top + (row + 1) as f64 * high;
             let share = (frame.bottom - top - 0.5 * high) / height;
             let place = self.between(1, ys.value(share));
             let band = |column: usize| {
@@ -178,7 +180,7 @@ impl Map {
                 };
                 if next != here {
                     let edge = |column: usize| frame.left + column as f64 * wide;
-                    boxes[here].push([edge(begin), top, edge(column), top + high]);
+                    boxes[here].push([edge(begin), top, edge(column), bottom]);
                     (begin, here) = (column, next);
                 }
             }

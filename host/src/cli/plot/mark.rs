@@ -44,7 +44,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The largest frame in the middle whose width is this many times its height.
+    /// The largest frame in the middle of the upper part whose width is this many times its height.
     pub(super) fn fitted(self, ratio: f64) -> Self {
         let (width, height) = (self.right - self.left, self.bottom - self.top);
         let wide = width.min(ratio * height);
@@ -52,7 +52,7 @@ impl Frame {
         Self {
             left: self.left + aside,
             right: self.right - aside,
-            top: self.top + above,
+            bottom: self.bottom - above,
             ..self
         }
     }
