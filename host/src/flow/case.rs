@@ -571,6 +571,19 @@ pub struct Solver {
     pub depth: usize,
     /// Most iterations.
     pub iterations: usize,
+    /// Corrections by the equations of the continuum.
+    pub acceleration: Acceleration,
+}
+
+/// Corrections of the iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Acceleration {
+    /// Those that suit the gas: none where it is thin.
+    #[default]
+    Auto,
+    /// None: mixing alone.
+    None,
 }
 
 impl Default for Solver {
@@ -579,6 +592,7 @@ impl Default for Solver {
             tolerance: 1e-6,
             depth: 10,
             iterations: 1000,
+            acceleration: Acceleration::Auto,
         }
     }
 }

@@ -14,8 +14,8 @@ mod steady;
 mod walls;
 
 pub use case::{
-    Body, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Shape, Side, Sides, Solver,
-    State, Stream, Velocities,
+    Acceleration, Body, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Shape, Side,
+    Sides, Solver, State, Stream, Velocities,
 };
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 pub use walls::{Segment, along_outlines};
@@ -60,7 +60,7 @@ pub fn solve(
             Err(_) if factor > 1.0 => continue,
             other => other?,
         };
-        let mut steady = Steady::new(&problem, case.solver.depth, machine);
+        let mut steady = Steady::new(&problem, &case.solver, machine);
         if let Some((problem, state)) = &earlier {
             steady.start_from(problem, state);
         }

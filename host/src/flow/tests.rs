@@ -146,7 +146,7 @@ fn the_sweep_on_all_cores_is_the_reference() {
             gas = {{ {gas} }}
             domain = {{ x = [-1, 1], y = [0, 1], h = 0.125 }}
             velocities = {{ angles = 16, speeds = 5, temperature = 1.3 }}
-            solver = {{ iterations = 3 }}
+            solver = {{ iterations = 3, acceleration = "none" }}
             [sides]
             left = {{ {stream} }}
             right = {{ kind = "outlet", pressure = 0.9 }}
@@ -166,7 +166,7 @@ fn the_sweep_on_all_cores_is_the_reference() {
             gas = {{ {gas}, linear = true }}
             domain = {{ x = [0, 1], y = [0, 1], h = 0.125 }}
             velocities = {{ angles = 16, speeds = 5 }}
-            solver = {{ iterations = 3 }}
+            solver = {{ iterations = 3, acceleration = "none" }}
             [sides]
             left = {{ kind = "periodic", jump = 1.0 }}
             right = {{ kind = "periodic", jump = 1.0 }}

@@ -44,7 +44,10 @@ pub(super) const TABLES: [(&str, &[&str]); 7] = [
     ("domain", &["x", "y", "h", "core", "growth", "largest"]),
     ("sides", &["left", "right", "bottom", "top"]),
     ("start", &["density", "velocity", "temperature"]),
-    ("solver", &["tolerance", "depth", "iterations"]),
+    (
+        "solver",
+        &["tolerance", "depth", "iterations", "acceleration"],
+    ),
     ("output", &["surface", "fields", "plots"]),
 ];
 

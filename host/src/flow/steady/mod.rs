@@ -1,18 +1,20 @@
 //! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
 
 mod cell;
+mod correction;
 mod reference;
 mod reflection;
 mod sweep;
 
 pub(in crate::flow) use sweep::{MOMENTS, Swept};
 
+use correction::Correction;
 use sweep::{Inflow, Input, Sweep};
 
-use super::Solver;
 use super::face::{Border, Emission};
 use super::gas::{UNKNOWNS, equilibrium};
 use super::problem::Problem;
+use super::{Acceleration, Solver};
 use crate::bgk::steady::anderson::Anderson;
 use crate::error::{Error, Result};
 use crate::flow::Machine;
@@ -23,6 +25,9 @@ const LAGGED_WEIGHT: f64 = 0.02;
 /// Iterations without a smaller change after which the iteration stalls.
 const PATIENCE: usize = 150;
 
+/// Roundoff of a change, over the largest value.
+const ROUNDOFF: f64 = 32.0 * f64::EPSILON;
+
 /// Least temperature of an outlet.
 const COLDEST: f64 = 1e-3;
 
@@ -31,6 +36,8 @@ const COLDEST: f64 = 1e-3;
 pub(in crate::flow) enum Ending {
     /// The change is below the tolerance.
     Converged,
+    /// The change is roundoff, above the tolerance.
+    AtRoundoff,
     /// The change falls no more.
     Stalled,
     /// The iterations are used up.
@@ -44,6 +51,7 @@ impl Ending {
     pub(in crate::flow) fn name(self) -> &'static str {
         match self {
             Self::Converged => "converged",
+            Self::AtRoundoff => "at-roundoff",
             Self::Stalled => "stalled",
             Self::Unfinished => "unfinished",
             Self::Interrupted => "interrupted",
@@ -82,11 +90,12 @@ pub(in crate::flow) struct Steady<'a> {
     lags: [bool; 4],
     mass: f64,
     anderson: Anderson,
+    correction: Option<Box<dyn Correction>>,
 }
 
 impl<'a> Steady<'a> {
     /// Starts from the state of the problem.
-    pub(in crate::flow) fn new(problem: &'a Problem, depth: usize, machine: Machine) -> Self {
+    pub(in crate::flow) fn new(problem: &'a Problem, solver: &Solver, machine: Machine) -> Self {
         let space = &problem.space;
         let gas_cells: Vec<usize> = (0..space.len()).filter(|&k| space.is_gas(k)).collect();
         let start = problem.gas.unknowns(problem.start);
@@ -151,7 +160,11 @@ impl<'a> Steady<'a> {
             machine,
             lags,
             mass,
-            anderson: Anderson::new(depth),
+            anderson: Anderson::new(solver.depth),
+            correction: match solver.acceleration {
+                Acceleration::Auto => correction::of(problem),
+                Acceleration::None => None,
+            },
         }
     }
 
@@ -169,8 +182,13 @@ impl<'a> Steady<'a> {
             let swept = self.sweep();
             let mut next = self.next(&swept);
             self.keep_admissible(&mut next)?;
+            if let Some(correction) = &mut self.correction
+                && correction.apply(self.problem, &self.state, &swept, &mut next)
+            {
+                self.anderson.clear();
+            }
             self.hold_mass(&mut next);
-            let change = self.change(&next);
+            let (change, roundoff) = self.change(&next);
             self.swept = Some(swept);
             self.history.push(change);
             let goes_on = observe(iteration, change);
@@ -181,6 +199,8 @@ impl<'a> Steady<'a> {
                 Some(Ending::Converged)
             } else if !goes_on {
                 Some(Ending::Interrupted)
+            } else if change < roundoff {
+                Some(Ending::AtRoundoff)
             } else if iteration - best.1 >= PATIENCE {
                 Some(Ending::Stalled)
             } else if iteration == solver.iterations {
@@ -431,8 +451,8 @@ impl<'a> Steady<'a> {
         }
     }
 
-    /// The largest change of density, momentum and energy over the range of each.
-    fn change(&self, next: &Unknowns) -> f64 {
+    /// The largest change of density, momentum and energy over the range of each, and what roundoff makes of it.
+    fn change(&self, next: &Unknowns) -> (f64, f64) {
         let mut ranges = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 4];
         for &k in &self.gas_cells {
             for (c, [low, high, most, changed]) in ranges.iter_mut().enumerate() {
@@ -446,17 +466,16 @@ impl<'a> Steady<'a> {
         let spread = ranges.map(|[low, high, _, _]| high - low);
         let widest = spread.iter().copied().fold(0.0, f64::max);
         let linear = self.problem.gas.linear;
-        ranges
-            .iter()
-            .zip(spread)
-            .map(|([_, _, most, changed], spread)| {
-                let scale = match linear {
-                    true => spread.max(1e-2 * widest).max(1e-300),
-                    false => spread.max(1e-2 * most).max(1e-3 * widest).max(1e-6),
-                };
-                changed / scale
-            })
-            .fold(0.0, f64::max)
+        let mut largest = (0.0_f64, 0.0_f64);
+        for ([_, _, most, changed], spread) in ranges.iter().zip(spread) {
+            let scale = match linear {
+                true => spread.max(1e-2 * widest).max(1e-300),
+                false => spread.max(1e-2 * most).max(1e-3 * widest).max(1e-6),
+            };
+            largest.0 = largest.0.max(changed / scale);
+            largest.1 = largest.1.max(ROUNDOFF * most / scale);
+        }
+        largest
     }
 
     /// The state to go on from: mixed, or as it is where the mixed one is none of a gas.
@@ -543,8 +562,39 @@ impl<'a> Steady<'a> {
                 .min_by(|a, b| distance(a).total_cmp(&distance(b)))
                 .unwrap_or(at)
         };
+        // Linear between the middles of cells, of those that hold gas.
+        let between = |edges: &[f64], x: f64| {
+            let at = place(edges, x);
+            let middle = |k: usize| 0.5 * (edges[k] + edges[k + 1]);
+            let low = if x < middle(at) {
+                at.saturating_sub(1)
+            } else {
+                at
+            };
+            let high = (low + 1).min(edges.len() - 2);
+            let apart = (middle(high) - middle(low)).max(f64::MIN_POSITIVE);
+            let share = ((x - middle(low)) / apart).clamp(0.0, 1.0);
+            [(low, 1.0 - share), (high, share)]
+        };
+        let interpolated = |point: [f64; 2]| {
+            let (mut total, mut sum) = (0.0, [0.0; UNKNOWNS]);
+            for (j, along_y) in between(&space.y, point[1]) {
+                for (i, along_x) in between(&space.x, point[0]) {
+                    let at = j * space.nx() + i;
+                    if space.is_gas(at) {
+                        let share = along_x * along_y;
+                        total += share;
+                        (0..UNKNOWNS).for_each(|c| sum[c] += share * state.cells[at][c]);
+                    }
+                }
+            }
+            match total > 0.1 {
+                true => sum.map(|part| part / total),
+                false => state.cells[nearest(point)],
+            }
+        };
         for &k in &self.gas_cells {
-            self.state.cells[k] = state.cells[nearest(fine.centroid[k])];
+            self.state.cells[k] = interpolated(fine.centroid[k]);
         }
         let gas = &self.problem.gas;
         for (s, segment) in fine.segments.iter().enumerate() {

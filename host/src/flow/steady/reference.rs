@@ -81,7 +81,7 @@ impl March<'_> {
                 None => self.inflow::<LINEAR>(along, line, swept),
                 Some(jump) => {
                     // The outflow is affine in the inflow.
-                    let mut out = |inflow| {
+                    let out = |inflow| {
                         let mut copy = passing.clone();
                         self.line::<LINEAR, SOFT>(columns, line, damped, inflow, &mut copy, None)
                     };
