@@ -284,24 +284,3 @@ fn limited_runs_stay_above_zero_and_conserve() {
         }
     }
 }
-
-/// Files from before there was more than one correction.
-#[test]
-fn old_configurations_keep_their_meaning() {
-    let mut value = serde_json::to_value(on(6, 4.0)).expect("plain data");
-    let object = value.as_object_mut().expect("an object");
-    object.remove("correction");
-    object.remove("order");
-    for (corrected, correction) in [
-        (true, CorrectionMethod::Paper),
-        (false, CorrectionMethod::None),
-    ] {
-        let mut old = value.clone();
-        old["corrected"] = corrected.into();
-        let config: OperatorConfig = serde_json::from_value(old).expect("a configuration");
-        assert_eq!(
-            (config.order, config.correction),
-            (Order::Second, correction)
-        );
-    }
-}

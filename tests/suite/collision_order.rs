@@ -235,10 +235,6 @@ fn the_order_is_read_and_written_as_a_number() {
         serde_json::from_str::<OperatorConfig>(&text).expect("itself"),
         config
     );
-    // Records from before the choice existed.
-    let old = text.replace("\"order\":4,", "");
-    let read: OperatorConfig = serde_json::from_str(&old).expect("an old configuration");
-    assert_eq!(read.order, Order::Second);
     assert!(serde_json::from_str::<Order>("3").is_err());
     assert_eq!("4".parse::<Order>().expect("an order"), Order::Fourth);
 }

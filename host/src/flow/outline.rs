@@ -174,7 +174,7 @@ pub(super) fn aerofoil(code: &str) -> Option<Vec<[f64; 2]>> {
         5.0 * thickness * series
     };
     let middle = |x: f64| match place {
-        p if p == 0.0 => 0.0,
+        0.0 => 0.0,
         p if x < p => camber / (p * p) * (2.0 * p * x - x * x),
         p => camber / (1.0 - p).powi(2) * (1.0 - 2.0 * p + 2.0 * p * x - x * x),
     };

@@ -309,7 +309,7 @@ fn check_domain(domain: &Domain) -> Result<()> {
             "a core, outside of which cells grow: core = [[x, x], [y, y]]",
         ));
     }
-    if !(domain.largest >= h) {
+    if domain.largest.is_nan() || domain.largest < h {
         return Err(Error::invalid(
             "domain.largest",
             domain.largest,

@@ -238,7 +238,7 @@ impl<'a> Steady<'a> {
         // Two opposite mirrors wait for each other: their images are lagged.
         let single = |k: usize| is_mirror(k) && !is_mirror(k ^ 1);
         // Quadrant q leaves through `left` if bit 0 is set, through `right` if not.
-        let leaves = |q: usize, k: usize| (q >> (k / 2)) & 1 == usize::from(k % 2 == 0);
+        let leaves = |q: usize, k: usize| (q >> (k / 2)) & 1 == usize::from(k.is_multiple_of(2));
         let mut stages = vec![Vec::new(); 3];
         for q in 0..4 {
             let images = (0..4).filter(|&k| single(k) && !leaves(q, k)).count();
@@ -366,13 +366,13 @@ impl<'a> Steady<'a> {
             } else {
                 problem.nodes.vy[m]
             };
-            (v > 0.0) == (k % 2 == 0)
+            (v > 0.0) == k.is_multiple_of(2)
         };
         let mut values = vec![0.0; swept.left[k].len()];
         match &problem.borders[k] {
             Border::Periodic(jump) => {
                 // The jump falls from the lower to the upper side.
-                let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
                 let jump = problem.gas.maxwellian(*jump);
                 for (at, value) in values.iter_mut().enumerate() {
                     let m = at % count;
@@ -438,7 +438,11 @@ impl<'a> Steady<'a> {
             let count = self.problem.nodes.len();
             for lagged in next.lagged.iter_mut().chain([&mut next.mirrored]) {
                 for (at, value) in lagged.iter_mut().enumerate() {
-                    *value += if at / count % 2 == 0 { add } else { 0.5 * add };
+                    *value += if (at / count).is_multiple_of(2) {
+                        add
+                    } else {
+                        0.5 * add
+                    };
                 }
             }
         } else {

@@ -158,7 +158,7 @@ impl March<'_> {
                 Kind::Cut => {
                     let s = space.first[k];
                     let normal = self.normal(&space.segments[s]);
-                    let wall = self.from_wall::<LINEAR>(s);
+                    let wall = self.emitted::<LINEAR>(s);
                     let flux = self.fluxes(&space.open[k], normal);
                     let closure = &space.closures[s].0[self.quadrant][usize::from(normal < 0.0)];
                     let inflow = [0, 1].map(|q| [x[q], y[q], wall[q]]);
@@ -171,7 +171,7 @@ impl March<'_> {
                 }
                 _ => {
                     let s = space.first[k];
-                    let walls = [s, s + 1].map(|s| self.from_wall::<LINEAR>(s));
+                    let walls = [s, s + 1].map(|s| self.emitted::<LINEAR>(s));
                     let normals = [s, s + 1].map(|s| self.normal(&space.segments[s]));
                     let faces = self.fluxes(&space.open[k], 0.0);
                     let [mut into, mut out] = [source, [nu + faces.x_out + faces.y_out; 2]];
@@ -223,7 +223,7 @@ impl March<'_> {
         }
     }
 
-    fn from_wall<const LINEAR: bool>(&self, s: usize) -> Pair {
+    fn emitted<const LINEAR: bool>(&self, s: usize) -> Pair {
         let pair = self.equilibrium::<LINEAR>(&self.input.segments[s]);
         let (alpha, Some(place)) = self.sweep.accommodation[s] else {
             return pair;

@@ -100,15 +100,15 @@ mod tests {
             let arrived: Vec<f64> = (0..2 * count).map(|at| f(at % count)).collect();
             let image = mirrored(&gas, &nodes, normal, &arrived);
             let mut net = 0.0;
-            for m in 0..count {
+            for (m, &image) in image.iter().enumerate().take(count) {
                 let speed = nodes.vx[m] * normal[0] + nodes.vy[m] * normal[1];
-                let value = if speed > 0.0 { image[m] } else { f(m) };
+                let value = if speed > 0.0 { image } else { f(m) };
                 net += nodes.weight[m] * speed * value;
                 if speed > 0.0 && nodes.weight[m] > 0.0 {
                     assert!(
-                        (image[m] / f(m) - 1.0).abs() < 3e-2,
+                        (image / f(m) - 1.0).abs() < 3e-2,
                         "{angle}: {}",
-                        image[m] / f(m)
+                        image / f(m)
                     );
                 }
             }

@@ -4,6 +4,11 @@
 //! to the next line. A periodic line is closed exactly: its outflow is affine in its inflow, `out = b + t in`, so that `in = (b + jump)/(1 - t)`.
 //! Tasks have a fixed share of the chunks and sums of their own, which are added in order: the result does not depend on the number of threads.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a lane index runs over several arrays at once, which the compiler makes vectors of"
+)]
+
 use rayon::prelude::*;
 
 use super::cell::{self, Fluxes};

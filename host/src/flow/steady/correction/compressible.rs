@@ -81,14 +81,14 @@ impl Compressible {
             [0, 2].map(|side: usize| matches!(problem.borders[side], Border::Periodic(_)));
         let mut faces = Vec::new();
         for &cell in &cells {
-            for axis in 0..2 {
+            for (axis, is_periodic) in periodic.into_iter().enumerate() {
                 let (at, count, step) = match axis {
                     0 => (cell % nx, nx, 1),
                     _ => (cell / nx, space.ny(), nx),
                 };
                 let other = match at + 1 == count {
                     false => cell + step,
-                    true if periodic[axis] => cell - (count - 1) * step,
+                    true if is_periodic => cell - (count - 1) * step,
                     true => continue,
                 };
                 let length = space.open[cell][2 * axis + 1];
@@ -192,8 +192,7 @@ impl Compressible {
             let block = into_wall(&states[k], &wall, problem.accommodation[s].0, outward);
             add(k, k, segment.length, &block);
         }
-        for side in 0..4 {
-            let outward = OUTWARD[side];
+        for (side, outward) in OUTWARD.into_iter().enumerate() {
             for cell in space.border(side) {
                 if !space.is_gas(cell) {
                     continue;
@@ -289,7 +288,7 @@ impl Compressible {
             let more = emission(&states[k], &answer[k], &wall, outward);
             emit(&mut next.segments[s], more, gas.linear);
         }
-        for side in 0..4 {
+        for (side, outward) in OUTWARD.into_iter().enumerate() {
             let border = problem.space.border(side);
             let beyond = problem.space.border(side ^ 1);
             for (face, (cell, beyond)) in border.into_iter().zip(beyond).enumerate() {
@@ -300,7 +299,7 @@ impl Compressible {
                 let (state, change) = (&states[k], &answer[k]);
                 if let Border::Wall(wall, _) = &problem.borders[side] {
                     let wall = seen(wall, gas.linear);
-                    let more = emission(state, change, &wall, OUTWARD[side]);
+                    let more = emission(state, change, &wall, outward);
                     emit(&mut next.sides[side][face], more, gas.linear);
                 }
                 match &problem.borders[side] {

@@ -143,10 +143,10 @@ impl Dissection {
 
     /// Later places beside each front, its own and those of the fronts inside.
     fn find_borders(&mut self, groups: &Groups<'_>, pivots: &[Vec<u32>]) {
-        for at in 0..self.fronts.len() {
+        for (at, own) in pivots.iter().enumerate().take(self.fronts.len()) {
             let end = (self.fronts[at].first + self.fronts[at].count) as u32;
             let mut border = Vec::new();
-            for &group in &pivots[at] {
+            for &group in own {
                 for &other in &groups.beside[group as usize] {
                     let places = groups.members[other as usize].iter();
                     let places = places.map(|&unknown| self.place[unknown as usize]);

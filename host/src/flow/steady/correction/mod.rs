@@ -72,7 +72,7 @@ fn lagged_change(
     let moved = std::array::from_fn(|c| state[c] + change[c]);
     let [old, new] = [state, moved].map(|state| problem.gas.maxwellian(state));
     let speeds = if side < 2 { &nodes.vx } else { &nodes.vy };
-    for m in (0..count).filter(|&m| (speeds[m] > 0.0) == (side % 2 == 0)) {
+    for m in (0..count).filter(|&m| (speeds[m] > 0.0) == side.is_multiple_of(2)) {
         let v = [nodes.vx[m], nodes.vy[m]];
         for q in 0..2 {
             let value = &mut values[q * count + m];
