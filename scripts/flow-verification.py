@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Flows past bodies beside exact and published values: docs/flow/verification.csv.
+"""Flows past bodies beside exact and published values, as verification.csv in a folder.
 
     scripts/flow-verification.py [RAREFY] [FOLDER]
 
-RAREFY is the command (target/release/rarefy), FOLDER the place of the table (docs/flow).
+RAREFY is the command (target/release/rarefy), FOLDER the place of the table (target/flow-verification).
 """
 
 import csv
@@ -127,7 +127,7 @@ def cases():
 
 def main() -> None:
     command = sys.argv[1] if len(sys.argv) > 1 else "target/release/rarefy"
-    folder = Path(sys.argv[2] if len(sys.argv) > 2 else "docs/flow")
+    folder = Path(sys.argv[2] if len(sys.argv) > 2 else "target/flow-verification")
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     with tempfile.TemporaryDirectory() as place:

@@ -6,13 +6,14 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rarefy
 
 
-def command(line: str) -> dict:
+def command(line: str) -> dict[str, Any]:
     """The record of a run of the command."""
     built = Path(__file__).parents[2] / "target" / "debug" / "rarefy"
     found = os.environ.get("RAREFY_COMMAND") or shutil.which("rarefy") or str(built)
@@ -21,18 +22,19 @@ def command(line: str) -> dict:
     flags = ["--backend", "cpu", "--json", "--quiet"]
     output = subprocess.run([found, *line.split(), *flags], capture_output=True, text=True, check=False)
     assert output.returncode == 0, output.stderr
-    return json.loads(output.stdout)
+    record: dict[str, Any] = json.loads(output.stdout)
+    return record
 
 
 @pytest.mark.parametrize("mach", [1.5, 3.0])
-def test_shocks(mach):
+def test_shocks(mach: float) -> None:
     wave = rarefy.shock(mach, backend="cpu")
     run = command(f"shock --mach {mach} --no-verify")
     assert len(wave.x) == run["parameters"]["cells"]
     assert wave.thickness == pytest.approx(run["result"]["thickness"], rel=1e-12)
 
 
-def test_plates():
+def test_plates() -> None:
     for line, flow, key in [
         ("couette --delta 1 --u 3", rarefy.couette(1.0, u=3.0, backend="cpu"), "Pi"),
         ("fourier --delta 1 --temperature-difference 1.9", rarefy.fourier(1.0, temperature_difference=1.9, backend="cpu"), "Q"),
@@ -43,7 +45,7 @@ def test_plates():
         assert flow.flux == pytest.approx(run["result"][key], rel=1e-12), line
 
 
-def test_cavities():
+def test_cavities() -> None:
     run = command("cavity --delta 10 --cells 12 --no-verify")
     flow = rarefy.cavity(10.0, cells=12, backend="cpu")
     assert flow.flow == pytest.approx(run["result"]["G"], rel=1e-12)
@@ -54,7 +56,7 @@ def test_cavities():
 
 
 @pytest.mark.parametrize(("n", "box", "method"), [(20, (-6.5, 6.5), "spectral"), (12, (-9.0, 9.0), "fast")])
-def test_relaxations(n, box, method):
+def test_relaxations(n: int, box: tuple[float, float], method: str) -> None:
     run = command(f"relax --grid {n} --vmax {box[1]} --steps 2 --no-verify")
     relaxation = rarefy.Relaxation(rarefy.two_maxwellians(n, box), box, steps=2, backend="cpu")
     result = relaxation.run()

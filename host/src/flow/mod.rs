@@ -4,6 +4,7 @@ mod case;
 mod face;
 mod findings;
 mod gas;
+mod machine;
 mod nodes;
 mod outline;
 mod problem;
@@ -18,6 +19,7 @@ pub use case::{
     Sides, Solver, State, Stream, Velocities,
 };
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
+pub use machine::Machine;
 pub use walls::{Segment, along_outlines};
 
 use crate::error::{Error, Result};
@@ -26,16 +28,6 @@ use steady::{Ending, Steady, Unknowns};
 
 /// Change at which a coarser grid has done its work.
 const ROUGH: f64 = 1e-2;
-
-/// What sweeps the velocities.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Machine {
-    /// All cores of the CPU, eight velocities in a vector register.
-    #[default]
-    Cpu,
-    /// Plain loops, the reference of all tests.
-    Reference,
-}
 
 /// Solves a case. `observe` sees the number and the relative change of each iteration, and ends the run by `false`.
 ///

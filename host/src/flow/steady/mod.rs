@@ -5,8 +5,10 @@ mod correction;
 mod reference;
 mod reflection;
 mod sweep;
+mod unknowns;
 
 pub(in crate::flow) use sweep::{MOMENTS, Swept};
+pub(in crate::flow) use unknowns::Unknowns;
 
 use correction::Correction;
 use sweep::{Inflow, Input, Sweep};
@@ -17,7 +19,7 @@ use super::problem::Problem;
 use super::{Acceleration, Solver};
 use crate::bgk::steady::anderson::Anderson;
 use crate::error::{Error, Result};
-use crate::flow::Machine;
+use crate::flow::machine::Machine;
 
 /// Weight of lagged inflow among the unknowns that are mixed.
 const LAGGED_WEIGHT: f64 = 0.02;
@@ -57,21 +59,6 @@ impl Ending {
             Self::Interrupted => "interrupted",
         }
     }
-}
-
-/// The unknowns of a flow.
-#[derive(Clone, Debug)]
-pub(in crate::flow) struct Unknowns {
-    /// Fields of each cell.
-    pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
-    /// Density that each segment emits.
-    pub(in crate::flow) segments: Vec<f64>,
-    /// Density that the faces of side walls emit.
-    pub(in crate::flow) sides: [Vec<f64>; 4],
-    /// What segments with partial accommodation mirror, `[segment][g, h][node]`.
-    pub(in crate::flow) mirrored: Vec<f64>,
-    /// Inflow of the last sweep that periodic sides and opposite mirrors hand on.
-    pub(in crate::flow) lagged: [Vec<f64>; 4],
 }
 
 /// A steady flow in iteration.

@@ -20,6 +20,7 @@
 
 use std::f64::consts::PI;
 
+use super::change::{Correction, LEAST_PART, lagged_change};
 use super::dissection::Dissection;
 use super::fluxes::{
     Block, Face, OUTWARD, State, conserved, half_flux, into_mirror, into_wall, seen, through_face,
@@ -27,11 +28,12 @@ use super::fluxes::{
 };
 use super::sparse::{Entry, Factors};
 use super::vertices::Vertices;
-use super::{Correction, LEAST_PART, Swept, Unknowns, lagged_change};
 use crate::error::Result;
 use crate::flow::face::{Border, Wall};
 use crate::flow::gas::Primitive;
 use crate::flow::problem::Problem;
+use crate::flow::steady::sweep::Swept;
+use crate::flow::steady::unknowns::Unknowns;
 
 /// Most of a change, over the local density, root of temperature, and temperature.
 const MOST: f64 = 0.3;

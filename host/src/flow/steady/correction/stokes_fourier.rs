@@ -14,14 +14,16 @@
 
 use std::f64::consts::PI;
 
+use super::change::{Correction, lagged_change};
 use super::dissection::Dissection;
 use super::elements::{Edge, Element, Place, edges, element, flow_equations, heat_equations};
 use super::sparse::{Entry, Factors};
 use super::vertices::Vertices;
-use super::{Correction, Swept, Unknowns, lagged_change};
 use crate::error::Result;
 use crate::flow::face::Border;
 use crate::flow::problem::Problem;
+use crate::flow::steady::sweep::Swept;
+use crate::flow::steady::unknowns::Unknowns;
 
 /// Cells of more mean free paths than this keep their misfit of mass as it is.
 const THICK: f64 = 20.0;

@@ -1,0 +1,11 @@
+//! The machines of a sweep.
+
+/// What sweeps the velocities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Machine {
+    /// All cores of the CPU, eight velocities in a vector register.
+    #[default]
+    Cpu,
+    /// Plain loops, the reference of all tests.
+    Reference,
+}

@@ -1,0 +1,18 @@
+//! The unknowns of the iteration.
+
+use crate::flow::gas::UNKNOWNS;
+
+/// The unknowns of a flow.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct Unknowns {
+    /// Fields of each cell.
+    pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
+    /// Density that each segment emits.
+    pub(in crate::flow) segments: Vec<f64>,
+    /// Density that the faces of side walls emit.
+    pub(in crate::flow) sides: [Vec<f64>; 4],
+    /// What segments with partial accommodation mirror, `[segment][g, h][node]`.
+    pub(in crate::flow) mirrored: Vec<f64>,
+    /// Inflow of the last sweep that periodic sides and opposite mirrors hand on.
+    pub(in crate::flow) lagged: [Vec<f64>; 4],
+}
