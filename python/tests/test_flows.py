@@ -214,7 +214,7 @@ def test_flows_by_the_integral_take_a_degree_of_the_sphere() -> None:
     assert coarse != usual and abs(coarse / usual - 1.0) < 0.02
 
     def shock(**options: Any) -> Any:
-        return rarefy.shock(1.4, collisions="boltzmann", cells=16, sides=(8.0, 8.0), velocities=10, time=0.5, backend="cpu", **options)
+        return rarefy.shock(1.4, collisions="boltzmann", cells=16, sides=(8.0, 8.0), velocities=12, time=0.5, backend="cpu", **options)
 
     first, second = shock(sphere=5), shock(sphere=7, method="spectral")
     assert first.thickness != second.thickness
