@@ -149,25 +149,32 @@ impl Run for March {
     }
 }
 
+/// The part of the interface that both solvers have as methods of their own.
+macro_rules! by_own_methods {
+    () => {
+        fn steps_taken(&self) -> u64 {
+            self.steps_taken()
+        }
+        fn time(&self) -> f64 {
+            self.time()
+        }
+        fn advance(&mut self, steps: u64) -> Result<()> {
+            self.advance(steps)
+        }
+        fn residual(&mut self) -> Result<f64> {
+            self.residual()
+        }
+        fn state(&mut self) -> Result<Vec<f64>> {
+            self.state()
+        }
+        fn steps_to(&self, time: f64) -> Option<u64> {
+            Some(steps_between(self.time(), time, self.config().dt))
+        }
+    };
+}
+
 impl Run for Simulation {
-    fn steps_taken(&self) -> u64 {
-        self.steps_taken()
-    }
-    fn time(&self) -> f64 {
-        self.time()
-    }
-    fn advance(&mut self, steps: u64) -> Result<()> {
-        self.advance(steps)
-    }
-    fn residual(&mut self) -> Result<f64> {
-        self.residual()
-    }
-    fn state(&mut self) -> Result<Vec<f64>> {
-        self.state()
-    }
-    fn steps_to(&self, time: f64) -> Option<u64> {
-        Some(steps_between(self.time(), time, self.config().dt))
-    }
+    by_own_methods!();
     fn patience(&self) -> Option<u64> {
         let config = self.config();
         let problem = &config.problem;
@@ -177,24 +184,7 @@ impl Run for Simulation {
 }
 
 impl Run for Flow {
-    fn steps_taken(&self) -> u64 {
-        self.steps_taken()
-    }
-    fn time(&self) -> f64 {
-        self.time()
-    }
-    fn advance(&mut self, steps: u64) -> Result<()> {
-        self.advance(steps)
-    }
-    fn residual(&mut self) -> Result<f64> {
-        self.residual()
-    }
-    fn state(&mut self) -> Result<Vec<f64>> {
-        self.state()
-    }
-    fn steps_to(&self, time: f64) -> Option<u64> {
-        Some(steps_between(self.time(), time, self.config().dt))
-    }
+    by_own_methods!();
     fn patience(&self) -> Option<u64> {
         let config = self.config();
         match config.stepping {

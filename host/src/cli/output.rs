@@ -149,7 +149,7 @@ impl Transaction {
         self.claim(path, command, overwrite, |_| false)
     }
 
-    /// Claims the folder of a command that is given none: the first of `rarefy-out/COMMAND`, `rarefy-out/COMMAND-2` and so on that is not there; with `overwrite`
+    /// Claims the folder of a command without `--out`: the first of `rarefy-out/COMMAND`, `rarefy-out/COMMAND-2` and so on that is free; with `overwrite`
     /// `rarefy-out/COMMAND`, whose run it replaces.
     pub(super) fn default_folder(&mut self, command: &str, overwrite: bool) -> Result<PathBuf> {
         let home = Path::new(DEFAULT_FOLDER);

@@ -3,9 +3,8 @@
 //! Everything that comes in is a Maxwellian, a mirror image, or what left at the opposite side. A wall emits `base + rho unit`: a Maxwellian of its
 //! temperature and velocity, whose density rho makes the emitted mass that which arrives, in the discrete sums over the nodes.
 
-use super::gas::{Gas, Primitive, equilibrium};
+use super::gas::{Gas, MOMENTS, Primitive, add, equilibrium, flux};
 use super::nodes::Nodes;
-use super::steady::MOMENTS;
 
 /// The gas behind one side, resolved.
 #[derive(Clone, Debug)]
@@ -62,14 +61,11 @@ impl Emission {
                 if part <= 0.0 {
                     continue;
                 }
-                let [g, h] = match gas.linear {
+                let f = match gas.linear {
                     true => equilibrium::<true>(&c, v, f64::exp),
                     false => equilibrium::<false>(&c, v, f64::exp),
                 };
-                total[0] += part * g;
-                total[1] += part * g * v[0];
-                total[2] += part * g * v[1];
-                total[3] += part * (g * (v[0] * v[0] + v[1] * v[1]) + h);
+                add(&mut total, flux(v, part, f));
             }
             total
         };

@@ -92,7 +92,7 @@ pub struct Fields {
 pub struct Findings {
     /// Loads on the bodies, in the order of the case.
     pub bodies: Vec<Loads>,
-    /// What leaves through the sides left, right, bottom and top; none through mirrors and periodic sides. A split side has two.
+    /// Fluxes out of the sides left, right, bottom and top; none through mirrors. A split side has two.
     pub sides: Vec<(String, Flux)>,
     /// Sum of all that leaves the gas; zero but for the change of the last iteration.
     pub balance: Flux,

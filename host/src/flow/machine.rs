@@ -1,6 +1,6 @@
 //! The machines of a sweep.
 
-/// What sweeps the velocities.
+/// The code that sweeps the velocities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Machine {
     /// All cores of the CPU, eight velocities in a vector register.

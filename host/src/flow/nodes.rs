@@ -5,6 +5,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use crate::bgk::quadrature::Rule;
 use crate::error::{Error, Result};
+use crate::flow::gas::{Coefficients, add, equilibrium};
 use crate::maxwellian::lanes::LANES;
 
 /// Velocities of one quadrant that are swept together.
@@ -50,7 +51,7 @@ type List = Vec<([f64; 2], f64)>;
 /// Angles are at the midpoints of equal parts, or for `graded` ones denser towards the axes, by `u^2/(u^2 + (1-u)^2)` of Gauss points.
 ///
 /// # Errors
-/// Angles that are no multiple of 4, and fewer than 3 speeds.
+/// More speeds than a rule has.
 pub(in crate::flow) fn polar(
     angles: usize,
     speeds: usize,
@@ -58,13 +59,6 @@ pub(in crate::flow) fn polar(
     graded: bool,
     linear: bool,
 ) -> Result<List> {
-    if !angles.is_multiple_of(4) || angles < 8 {
-        return Err(Error::invalid(
-            "velocities.angles",
-            angles,
-            "a multiple of 4, 8 or more",
-        ));
-    }
     let radial = Rule::radial(speeds)?;
     let quarter = angles / 4;
     let directions: Vec<(f64, f64)> = if graded {
@@ -199,6 +193,21 @@ impl Nodes {
     /// Nodes with padding.
     pub(in crate::flow) fn len(&self) -> usize {
         self.vx.len()
+    }
+
+    /// Density and energy of a Maxwellian in the sums over the nodes.
+    pub(in crate::flow) fn hold(&self, maxwellian: &Coefficients) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        for m in 0..self.len() {
+            let v = [self.vx[m], self.vy[m]];
+            let [g, h] = equilibrium::<false>(maxwellian, v, f64::exp);
+            let square = v[0] * v[0] + v[1] * v[1];
+            add(
+                &mut sums,
+                [self.weight[m] * g, self.weight[m] * (square * g + h)],
+            );
+        }
+        sums
     }
 
     /// Whether each node has a mirror image along an axis.

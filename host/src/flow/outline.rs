@@ -141,8 +141,22 @@ impl Body {
 
 /// A point about the origin, turned by degrees and moved to a centre.
 fn turned([x, y]: [f64; 2], centre: [f64; 2], degrees: f64) -> [f64; 2] {
-    let (sin, cos) = degrees.to_radians().sin_cos();
+    let (sin, cos) = sin_cos(degrees);
     [centre[0] + cos * x - sin * y, centre[1] + sin * x + cos * y]
+}
+
+/// Sine and cosine of degrees, exact for multiples of 90.
+pub(super) fn sin_cos(degrees: f64) -> (f64, f64) {
+    let quarter = degrees / 90.0;
+    if quarter != quarter.round() {
+        return degrees.to_radians().sin_cos();
+    }
+    match (quarter as i64).rem_euclid(4) {
+        0 => (0.0, 1.0),
+        1 => (1.0, 0.0),
+        2 => (0.0, -1.0),
+        _ => (-1.0, 0.0),
+    }
 }
 
 /// Points of an ellipse from the end of its first axis, anticlockwise.

@@ -3,6 +3,7 @@
 use super::face::{Border, Wall};
 use super::gas::{Gas, Primitive};
 use super::nodes::{self, Nodes};
+use super::outline::sin_cos;
 use super::space::{self, Bodies, Obstacle, Space};
 use super::{Case, Reservoir, Side, Stream, Velocities};
 use crate::error::{Error, Result};
@@ -40,19 +41,15 @@ impl Problem {
     /// Builds the grid, `coarser` times as wide as the case says, and all that lies on it.
     ///
     /// # Errors
-    /// What the checks of the case do not find: bodies that miss the domain, ports inside of bodies.
+    /// Faults that only the grid shows: bodies that miss the domain, ports inside of bodies.
     pub(in crate::flow) fn new(case: &Case, coarser: f64) -> Result<Self> {
-        let gas = Gas::new(&case.gas)?;
+        let gas = Gas::new(&case.gas);
         let obstacles: Vec<Obstacle> = case.bodies.iter().map(Obstacle::new).collect();
         let centres: Vec<[f64; 2]> = obstacles.iter().map(|obstacle| obstacle.centre).collect();
-        let space = space_of(case, obstacles, coarser)?;
+        let mut space = space_of(case, obstacles, coarser)?;
         let nodes = nodes_of(case, &gas)?;
-        let sides = [
-            &case.sides.left,
-            &case.sides.right,
-            &case.sides.bottom,
-            &case.sides.top,
-        ];
+        space.warnings.extend(check_nodes(case, &gas, &nodes)?);
+        let sides = sides_of(case);
         let mut borders = Vec::with_capacity(4);
         for (k, side) in sides.into_iter().enumerate() {
             let border = border(side, k, &space, gas.linear);
@@ -167,6 +164,12 @@ impl Problem {
     }
 }
 
+/// The sides of a case in the order of their names.
+pub(in crate::flow) fn sides_of(case: &Case) -> [&Side; 4] {
+    let sides = &case.sides;
+    [&sides.left, &sides.right, &sides.bottom, &sides.top]
+}
+
 fn space_of(case: &Case, obstacles: Vec<Obstacle>, coarser: f64) -> Result<Space> {
     let domain = &case.domain;
     let mut lines = [Vec::new(), Vec::new()];
@@ -197,26 +200,11 @@ fn space_of(case: &Case, obstacles: Vec<Obstacle>, coarser: f64) -> Result<Space
     space::build(x, y, &Bodies { obstacles, shifts })
 }
 
-/// Sine and cosine of degrees, exact for multiples of 90.
-fn degrees(angle: f64) -> (f64, f64) {
-    let quarter = angle / 90.0;
-    if quarter != quarter.round() {
-        return angle.to_radians().sin_cos();
-    }
-    match (quarter as i64).rem_euclid(4) {
-        0 => (0.0, 1.0),
-        1 => (1.0, 0.0),
-        2 => (0.0, -1.0),
-        _ => (-1.0, 0.0),
-    }
-}
-
-/// The state of a stream.
+/// The state of a resolved stream.
 fn stream_state(stream: &Stream, linear: bool) -> Primitive {
     let usual = if linear { 0.0 } else { 1.0 };
-    let mach = stream.mach.map(|mach| mach * (5.0_f64 / 6.0).sqrt());
-    let speed = stream.speed_ratio.or(mach).unwrap_or(0.0);
-    let (sin, cos) = degrees(stream.angle);
+    let speed = stream.speed_ratio.unwrap_or(0.0);
+    let (sin, cos) = sin_cos(stream.angle);
     [
         stream.density.unwrap_or(usual),
         speed * cos,
@@ -225,17 +213,11 @@ fn stream_state(stream: &Stream, linear: bool) -> Primitive {
     ]
 }
 
-/// The state of a reservoir.
+/// The state of a resolved reservoir.
 fn reservoir_state(reservoir: &Reservoir, linear: bool) -> Primitive {
     let usual = if linear { 0.0 } else { 1.0 };
-    let temperature = reservoir.temperature.unwrap_or(usual);
-    let density = match (reservoir.density, reservoir.pressure) {
-        (Some(density), _) => density,
-        (None, Some(pressure)) if linear => pressure - temperature,
-        (None, Some(pressure)) => pressure / temperature,
-        (None, None) => usual,
-    };
-    [density, 0.0, 0.0, temperature]
+    let density = reservoir.density.unwrap_or(usual);
+    [density, 0.0, 0.0, reservoir.temperature.unwrap_or(usual)]
 }
 
 fn border(side: &Side, k: usize, space: &Space, linear: bool) -> Border {
@@ -330,13 +312,6 @@ fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
             temperature,
             graded,
         } => nodes::polar(angles, speeds, temperature, graded, gas.linear)?,
-        Velocities::Uniform { .. } if gas.linear => {
-            return Err(Error::invalid(
-                "velocities.kind",
-                "uniform",
-                "`polar` for a linearised case, whose weights contain the Maxwellian",
-            ));
-        }
         Velocities::Uniform { step, reach } => uniform(case, step, reach),
     };
     let periodic =
@@ -348,21 +323,18 @@ fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
     })
 }
 
-/// A uniform grid around streams, reservoirs, walls and the stagnation state.
-fn uniform(case: &Case, step: f64, reach: f64) -> Vec<([f64; 2], f64)> {
+/// The states that the gas of a case certainly has: those of sides and walls.
+fn states(case: &Case) -> Vec<(String, Primitive)> {
+    let usual = if case.gas.linear { 0.0 } else { 1.0 };
     let mut states = Vec::new();
-    for side in [
-        &case.sides.left,
-        &case.sides.right,
-        &case.sides.bottom,
-        &case.sides.top,
-    ] {
+    for (name, side) in SIDES.into_iter().zip(sides_of(case)) {
+        let mut add = |part: &str, state| states.push((format!("sides.{name}{part}"), state));
         match side {
-            Side::Stream(stream) => states.push(stream_state(stream, false)),
-            Side::Reservoir(reservoir) => states.push(reservoir_state(reservoir, false)),
+            Side::Stream(stream) => add("", stream_state(stream, false)),
+            Side::Reservoir(reservoir) => add("", reservoir_state(reservoir, false)),
             Side::Split { left, right, .. } => {
-                states.push(reservoir_state(left, false));
-                states.push(reservoir_state(right, false));
+                add(".left", reservoir_state(left, false));
+                add(".right", reservoir_state(right, false));
             }
             Side::Wall {
                 temperature,
@@ -370,15 +342,57 @@ fn uniform(case: &Case, step: f64, reach: f64) -> Vec<([f64; 2], f64)> {
                 ..
             } => {
                 let speed = velocity.abs();
-                states.push([1.0, speed, speed, temperature.unwrap_or(1.0)]);
+                add("", [1.0, speed, speed, temperature.unwrap_or(usual)]);
             }
             _ => {}
         }
     }
-    for body in &case.bodies {
+    for (k, body) in case.bodies.iter().enumerate() {
         let [ux, uy] = body.velocity.unwrap_or([0.0; 2]);
-        states.push([1.0, ux, uy, body.temperature.unwrap_or(1.0)]);
+        let state = [1.0, ux, uy, body.temperature.unwrap_or(usual)];
+        states.push((format!("body {}", k + 1), state));
     }
+    states
+}
+
+/// Relative error of density or energy of a state on the nodes beyond which a case is refused, and beyond which it warns.
+const WORST_NODES: f64 = 1e-2;
+const POOR_NODES: f64 = 1e-3;
+
+/// Refuses nodes that do not hold the states of a nonlinear case, and warns of those that hold them poorly.
+fn check_nodes(case: &Case, gas: &Gas, nodes: &Nodes) -> Result<Option<String>> {
+    if gas.linear {
+        return Ok(None);
+    }
+    let mut poor = None;
+    for (place, state) in states(case) {
+        if state[0] == 0.0 {
+            continue;
+        }
+        let [density, energy] = nodes.hold(&gas.maxwellian(state));
+        let [n, ux, uy, t] = state;
+        let errors = [
+            density / n - 1.0,
+            energy / (n * (ux * ux + uy * uy + 1.5 * t)) - 1.0,
+        ];
+        let error = errors.iter().fold(0.0_f64, |m, e| m.max(e.abs()));
+        let (share, remedy) = (
+            format!("a Maxwellian that is {:.1}% off", 100.0 * error),
+            "more and wider velocities; without [velocities] they are chosen",
+        );
+        if error.is_nan() || error > WORST_NODES {
+            return Err(Error::invalid(place, share, remedy));
+        }
+        if error > POOR_NODES && poor.is_none() {
+            poor = Some(format!("{place}: the velocities hold {share}; {remedy}"));
+        }
+    }
+    Ok(poor)
+}
+
+/// A uniform grid around the states of a case and its stagnation state.
+fn uniform(case: &Case, step: f64, reach: f64) -> Vec<([f64; 2], f64)> {
+    let mut states: Vec<Primitive> = states(case).into_iter().map(|(_, state)| state).collect();
     if states.is_empty() {
         states.push([1.0, 0.0, 0.0, 1.0]);
     }

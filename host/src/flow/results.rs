@@ -1,8 +1,9 @@
 //! Findings from a solved flow.
 
 use super::findings::{Fields, Findings, Flux, Loads, SurfacePoint};
-use super::problem::{Problem, SIDES};
-use super::steady::{Ending, MOMENTS, Steady, Swept};
+use super::gas::{self, MOMENTS};
+use super::problem::{Problem, SIDES, sides_of};
+use super::steady::{Ending, Steady, Swept};
 use super::{Case, Side};
 use crate::error::{Error, Result};
 use crate::flow::face::Border;
@@ -35,12 +36,7 @@ pub(in crate::flow) fn findings(
         history: steady.history.clone(),
         ..Findings::default()
     };
-    let sides = [
-        &case.sides.left,
-        &case.sides.right,
-        &case.sides.bottom,
-        &case.sides.top,
-    ];
+    let sides = sides_of(case);
     for k in 0..4 {
         let edges = if k < 2 {
             &problem.space.y
@@ -153,14 +149,13 @@ fn mirrored(steady: &Steady<'_>, normal: [f64; 2], place: usize) -> [f64; MOMENT
     let image = &steady.state.mirrored[2 * place * count..][..2 * count];
     let mut moments = [0.0; MOMENTS];
     for m in 0..count {
-        let [vx, vy] = [nodes.vx[m], nodes.vy[m]];
-        let part = nodes.weight[m] * (vx * normal[0] + vy * normal[1]);
+        let v = [nodes.vx[m], nodes.vy[m]];
+        let part = nodes.weight[m] * (v[0] * normal[0] + v[1] * normal[1]);
         if part > 0.0 {
-            let mass = part * image[m];
-            moments[0] += mass;
-            moments[1] += vx * mass;
-            moments[2] += vy * mass;
-            moments[3] += (vx * vx + vy * vy) * mass + part * image[count + m];
+            gas::add(
+                &mut moments,
+                gas::flux(v, part, [image[m], image[count + m]]),
+            );
         }
     }
     moments
@@ -214,7 +209,7 @@ fn loads(case: &Case, problem: &Problem, surface: &[Taken]) -> Vec<Loads> {
 
 fn fields(steady: &Steady<'_>) -> Fields {
     let problem = steady.problem;
-    let (space, gas) = (&problem.space, &problem.gas);
+    let space = &problem.space;
     let mut fields = Fields {
         x: space.x.clone(),
         y: space.y.clone(),
@@ -225,7 +220,7 @@ fn fields(steady: &Steady<'_>) -> Fields {
         fields.gas.push(space.volume[k] / (dx * dy));
         let w = &steady.state.cells[k];
         let [n, ux, uy, t] = match space.is_gas(k) {
-            true => gas.primitive(w),
+            true => problem.gas.primitive(w),
             false => [0.0; 4],
         };
         fields.density.push(n);

@@ -193,3 +193,30 @@ fn the_sweep_on_all_cores_is_the_reference() {
         }
     }
 }
+
+#[test]
+fn velocities_that_do_not_hold_the_gas_are_refused() {
+    let with = |velocities: &str| {
+        let text = format!(
+            r#"
+            gas = {{ delta = 1 }}
+            domain = {{ x = [-1, 1], y = [0, 1], h = 0.25 }}
+            {velocities}
+            solver = {{ iterations = 1 }}
+            [sides]
+            left = {{ kind = "stream", mach = 2 }}
+            right = {{ kind = "stream", mach = 2 }}
+            bottom = {{ kind = "mirror" }}
+            top = {{ kind = "stream", mach = 2 }}
+            "#
+        );
+        solve(&case(&text), Machine::Cpu, &mut |_, _| true)
+    };
+    let refused = with("velocities = { angles = 16, speeds = 4 }").unwrap_err();
+    assert!(
+        refused.to_string().contains("sides.left: a Maxwellian"),
+        "{refused}"
+    );
+    let chosen = with("").unwrap();
+    assert!(chosen.warnings.is_empty(), "{:?}", chosen.warnings);
+}

@@ -33,6 +33,25 @@ impl Segment {
         ]
     }
 
+    /// Names of [`Segment::row`].
+    pub const COLUMNS: [&'static str; 10] = [
+        "arc", "angle", "x", "y", "normal_x", "normal_y", "length", "pressure", "shear", "heat",
+    ];
+
+    /// Its place, and the averaged values.
+    pub fn row(&self) -> [f64; 10] {
+        let SurfacePoint {
+            point: [x, y],
+            normal: [nx, ny],
+            length,
+            ..
+        } = self.raw;
+        let [pressure, shear, heat] = self.mean;
+        [
+            self.arc, self.angle, x, y, nx, ny, length, pressure, shear, heat,
+        ]
+    }
+
     fn values(&self) -> [f64; 3] {
         [self.raw.pressure, self.raw.shear, self.raw.heat]
     }

@@ -24,7 +24,7 @@ pub struct Now {
     pub ending: Option<Ending>,
 }
 
-/// What goes along with a run: records, progress, checkpoints, interrupts. `()` does nothing, a closure [sees](Observer::see), and of a pair one follows the other.
+/// The companion of a run: records, progress, checkpoints, interrupts. `()` does nothing, a closure [sees](Observer::see), and of a pair one follows the other.
 pub trait Observer<R: ?Sized> {
     /// Called before steps are taken: how many of `steps` there are to be, at least one, or how the run ends here.
     ///

@@ -76,27 +76,16 @@ fn fields<'py>(py: Python<'py>, found: &Findings) -> PyResult<Bound<'py, PyDict>
 }
 
 fn walls<'py>(py: Python<'py>, segments: &[Segment]) -> PyResult<Bound<'py, PyDict>> {
+    let [arc, angle, x, y, nx, ny, length, pressure, shear, heat] = Segment::COLUMNS;
     let names = [
-        "body", "curve", "arc", "angle", "x", "y", "normal_x", "normal_y", "length", "pressure",
-        "shear", "heat",
+        "body", "curve", arc, angle, x, y, nx, ny, length, pressure, shear, heat,
     ];
     let rows = segments.iter().map(|segment| {
-        let raw = &segment.raw;
-        let [pressure, shear, heat] = segment.mean;
-        [
-            raw.body as f64,
-            segment.curve as f64,
-            segment.arc,
-            segment.angle,
-            raw.point[0],
-            raw.point[1],
-            raw.normal[0],
-            raw.normal[1],
-            raw.length,
-            pressure,
-            shear,
-            heat,
-        ]
+        let mut row = [0.0; 12];
+        row[0] = segment.raw.body as f64;
+        row[1] = segment.curve as f64;
+        row[2..].copy_from_slice(&segment.row());
+        row
     });
     columns(py, names, rows)
 }

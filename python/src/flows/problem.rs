@@ -20,7 +20,7 @@ pub(super) struct PyProblem {
     pub(super) mach: Option<Mach>,
     pub(super) cavity: Option<Cavity>,
     pub(super) warnings: Vec<String>,
-    /// The step in time of a shock that is given no other.
+    /// The step in time of a shock by default.
     step: Option<f64>,
 }
 

@@ -219,7 +219,7 @@ impl PySimulation {
         })
     }
 
-    /// The residual at which a run ends that is given no other.
+    /// The residual at which a run ends by default.
     #[getter]
     fn goal(&self, py: Python<'_>) -> PyResult<f64> {
         let is_wave = self.mach.is_some();

@@ -107,7 +107,7 @@ impl ShockWave {
     pub const CUT: f64 = 3.2;
     /// Cells for each l0 that are not given: the cost of the collision integral is in the cells.
     pub const CELLS: f64 = 5.0;
-    /// Change of the fields in a unit of time at which a run in time ends that is given no other.
+    /// Change of the fields in a unit of time at which a run in time ends by default.
     pub const RESIDUAL: f64 = 2e-5;
 
     /// Lengths upstream and downstream of the jump that are not given.

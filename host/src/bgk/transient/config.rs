@@ -32,7 +32,7 @@ pub struct SimulationConfig {
 }
 
 impl SimulationConfig {
-    /// Change of the fields in a unit of time at which a run ends that is given no end.
+    /// Change of the fields in a unit of time at which a run ends by default.
     pub const RESIDUAL: f64 = 1e-6;
     /// Steps after which such a run ends at the latest.
     pub const MOST_STEPS: u64 = 1_000_000;

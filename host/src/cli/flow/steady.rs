@@ -24,7 +24,7 @@ use crate::run::{Goal, Now, Run};
 /// Accommodation below which nonlinear cavities with the default lid come near their roundoff.
 const LOOSE: f64 = 1e-2;
 
-/// Residual to which an iteration goes that is given no other.
+/// Residual at which an iteration ends by default.
 pub(in crate::cli) fn residual(precision: Precision, collisions: Collisions) -> f64 {
     SteadyConfig::usual_tolerance(precision, collisions == Collisions::Boltzmann)
 }

@@ -79,7 +79,10 @@ pub(super) const SIDES: [(&str, &[&str]); 8] = [
     ("vacuum", &["kind"]),
     ("mirror", &["kind"]),
     ("periodic", &["kind", "jump", "jump_temperature"]),
-    ("wall", &["kind", "temperature", "velocity"]),
+    (
+        "wall",
+        &["kind", "temperature", "velocity", "accommodation"],
+    ),
 ];
 
 /// Keys of the two halves of a split side.

@@ -7,23 +7,9 @@ use crate::flow::{Case, GasInSi, Segment};
 
 /// The table of the segments, with SI units in further columns where the case is in these.
 pub(super) fn table(case: &Case, segments: &[Segment]) -> Result<Vec<u8>> {
-    let mut columns = vec![
-        "body",
-        "curve",
-        "arc",
-        "angle",
-        "x",
-        "y",
-        "normal_x",
-        "normal_y",
-        "length",
-        "pressure",
-        "shear",
-        "heat",
-        "pressure_raw",
-        "shear_raw",
-        "heat_raw",
-    ];
+    let mut columns = vec!["body", "curve"];
+    columns.extend(Segment::COLUMNS);
+    columns.extend(["pressure_raw", "shear_raw", "heat_raw"]);
     let si = case.gas.si.as_ref().map(scales).transpose()?;
     if si.is_some() {
         columns.extend([
@@ -42,21 +28,8 @@ pub(super) fn table(case: &Case, segments: &[Segment]) -> Result<Vec<u8>> {
             case.bodies[raw.body].name.clone().unwrap_or_default(),
             (segment.curve + 1).to_string(),
         ];
-        let mut numbers = vec![
-            segment.arc,
-            segment.angle,
-            raw.point[0],
-            raw.point[1],
-            raw.normal[0],
-            raw.normal[1],
-            raw.length,
-            pressure,
-            shear,
-            heat,
-            raw.pressure,
-            raw.shear,
-            raw.heat,
-        ];
+        let mut numbers = segment.row().to_vec();
+        numbers.extend([raw.pressure, raw.shear, raw.heat]);
         if let Some([long, force, power]) = si {
             numbers.extend([
                 long * segment.arc,

@@ -98,7 +98,7 @@ impl Times {
         }
     }
 
-    /// What is drawn.
+    /// The title of the record.
     fn title(&self) -> &'static str {
         match &self.0 {
             Bench::Bgk(_) => "Figures 2 to 5 and 7 of the paper on the BGK equation",

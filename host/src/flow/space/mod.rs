@@ -13,7 +13,7 @@ pub(in crate::flow) use obstacle::{Bodies, Obstacle};
 /// The faces of a cell, in this order everywhere: west, east, south, north.
 pub(in crate::flow) const FACES: usize = 4;
 
-/// What a body leaves of a cell.
+/// The part of a cell that bodies leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::flow) enum Kind {
     /// All of it.
@@ -48,7 +48,7 @@ pub(in crate::flow) struct Space {
     pub(in crate::flow) x: Vec<f64>,
     /// Edges of the cells along y.
     pub(in crate::flow) y: Vec<f64>,
-    /// What each cell is.
+    /// The kind of each cell.
     pub(in crate::flow) kind: Vec<Kind>,
     /// Volume of the gas.
     pub(in crate::flow) volume: Vec<f64>,

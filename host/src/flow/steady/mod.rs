@@ -7,7 +7,7 @@ mod reflection;
 mod sweep;
 mod unknowns;
 
-pub(in crate::flow) use sweep::{MOMENTS, Swept};
+pub(in crate::flow) use sweep::Swept;
 pub(in crate::flow) use unknowns::Unknowns;
 
 use correction::Correction;
@@ -65,7 +65,7 @@ impl Ending {
 pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) problem: &'a Problem,
     pub(in crate::flow) state: Unknowns,
-    /// What the last sweep found.
+    /// The sums of the last sweep.
     pub(in crate::flow) swept: Option<Swept>,
     pub(in crate::flow) history: Vec<f64>,
     /// Emission of the segments, and of side walls.
@@ -158,7 +158,7 @@ impl<'a> Steady<'a> {
     /// Iterates to the end.
     ///
     /// # Errors
-    /// A state that is none of a gas.
+    /// A density or temperature that is not positive.
     pub(in crate::flow) fn solve(
         &mut self,
         solver: &Solver,
@@ -386,7 +386,7 @@ impl<'a> Steady<'a> {
         values
     }
 
-    /// Moves a state that is none of a gas towards the present one.
+    /// Moves a cell without positive density and temperature towards its present state.
     fn keep_admissible(&self, next: &mut Unknowns) -> Result<()> {
         for &k in &self.gas_cells {
             let mut share = 0.5;
@@ -469,7 +469,7 @@ impl<'a> Steady<'a> {
         largest
     }
 
-    /// The state to go on from: mixed, or as it is where the mixed one is none of a gas.
+    /// Goes on from the mixed state, or from the new one where the mixed one has no positive density or temperature.
     fn mix(&mut self, next: Unknowns) {
         let mut x = self.pack(&self.state);
         let y = self.pack(&next);

@@ -1,8 +1,8 @@
 //! The sweep in plain loops: one velocity after another, cell by cell in upwind order.
 
 use super::cell::{self, Fluxes};
-use super::sweep::{DAMPING, Inflow, Input, MOMENTS, Sweep, Swept};
-use crate::flow::gas::{FREQUENCY, equilibrium, sums};
+use super::sweep::{DAMPING, Inflow, Input, Sweep, Swept};
+use crate::flow::gas::{FREQUENCY, MOMENTS, add, equilibrium, flux, sums};
 use crate::flow::space::{Kind, Segment};
 use crate::maxwellian::lanes::LANES;
 
@@ -241,7 +241,7 @@ impl March<'_> {
         }
     }
 
-    /// What enters through a face of the side of inflow along an axis.
+    /// The inflow through a face along an axis.
     fn inflow<const LINEAR: bool>(&self, axis: usize, face: usize, swept: &Swept) -> Pair {
         let side = 2 * axis + usize::from(self.v[axis] < 0.0);
         let of = |values: &[f64]| [0, 1].map(|q| self.value(values, face, q));
@@ -276,15 +276,7 @@ impl March<'_> {
     }
 
     fn moments(&self, speed: f64, f: &Pair) -> [f64; MOMENTS] {
-        let [vx, vy] = self.v;
-        let part = self.weight * speed;
-        let mass = part * f[0];
-        [
-            mass,
-            vx * mass,
-            vy * mass,
-            (vx * vx + vy * vy) * mass + part * f[1],
-        ]
+        flux(self.v, self.weight * speed, *f)
     }
 
     fn value(&self, values: &[f64], row: usize, q: usize) -> f64 {
@@ -296,11 +288,5 @@ impl March<'_> {
         for (q, value) in f.into_iter().enumerate() {
             values[(2 * row + q) * count + self.node] = value;
         }
-    }
-}
-
-fn add<const N: usize>(to: &mut [f64; N], part: [f64; N]) {
-    for (to, part) in to.iter_mut().zip(part) {
-        *to += part;
     }
 }

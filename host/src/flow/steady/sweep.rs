@@ -12,7 +12,7 @@
 use rayon::prelude::*;
 
 use super::cell::{self, Fluxes};
-use crate::flow::gas::{Coefficients, FREQUENCY, UNKNOWNS, equilibrium, sums};
+use crate::flow::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS, add, equilibrium, flux, sums};
 use crate::flow::nodes::{Chunk, Nodes};
 use crate::flow::space::{Kind, Space};
 use crate::maxwellian::lanes::{Job, LANES, LaneReal, Lanes, on_widest};
@@ -23,10 +23,7 @@ const TASKS: usize = 16;
 /// Factor of the damping of the lagged direction behind a periodic border.
 pub(super) const DAMPING: f64 = 30.0;
 
-/// Moments of what crosses a face or a segment: mass, momentum along x and y, and twice the energy.
-pub(in crate::flow) const MOMENTS: usize = 4;
-
-/// What comes in through a side.
+/// The inflow through a side.
 #[derive(Clone, Debug)]
 pub(in crate::flow) enum Inflow {
     /// A Maxwellian for each face.
@@ -59,13 +56,13 @@ pub(in crate::flow) struct Input {
     pub(in crate::flow) cells: Vec<Coefficients>,
     /// Maxwellian of each segment.
     pub(in crate::flow) segments: Vec<Coefficients>,
-    /// What the segments with partial accommodation mirror, `[segment][g, h][node]`.
+    /// Images of the outflow at segments with partial accommodation, `[segment][g, h][node]`.
     pub(in crate::flow) mirrored: Vec<f64>,
     /// The sides left, right, bottom and top.
     pub(in crate::flow) sides: [Inflow; 4],
 }
 
-/// What a sweep finds.
+/// The sums of a sweep.
 #[derive(Clone, Debug)]
 pub(in crate::flow) struct Swept {
     /// Sums of each cell.
@@ -172,14 +169,14 @@ impl Sweep<'_> {
     }
 }
 
-/// What one task finds.
+/// The sums of one task.
 struct Found {
     cells: Vec<[f64; UNKNOWNS]>,
     segments: Vec<[f64; MOMENTS]>,
     sides: [Vec<[[f64; MOMENTS]; 2]>; 4],
     /// Outflow of a chunk through a side: first node, side, `[face][g, h][lane]`.
     left: Vec<(usize, usize, Vec<f64>)>,
-    /// What a chunk brings to segments with partial accommodation: first node, `[segment][g, h][lane]`.
+    /// Arrivals of a chunk at segments with partial accommodation: first node, `[segment][g, h][lane]`.
     arrived: Vec<(usize, Vec<f64>)>,
 }
 
@@ -195,16 +192,16 @@ impl Found {
     }
 
     fn add_to(self, swept: &mut Swept, nodes: usize) {
-        fn add<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
+        fn add_all<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
             for (to, from) in to.iter_mut().zip(from) {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+                add(to, *from);
             }
         }
-        add(&mut swept.cells, &self.cells);
-        add(&mut swept.segments, &self.segments);
+        add_all(&mut swept.cells, &self.cells);
+        add_all(&mut swept.segments, &self.segments);
         for (to, from) in swept.sides.iter_mut().zip(&self.sides) {
             for (to, from) in to.iter_mut().zip(from) {
-                add(to, from);
+                add_all(to, from);
             }
         }
         let scatter = |to: &mut [f64], first: usize, values: &[f64]| {
@@ -352,7 +349,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
         };
 
         let mut arrived = vec![0.0; sweep.loose * 2 * LANES];
-        // What comes from a wall: its Maxwellian, and the image of what arrived.
+        // A wall emits its Maxwellian, and mirrors a part of the arrivals.
         let from_wall = |s: usize| -> Pair {
             let mut pair = velocity.equilibrium::<LINEAR, FUSED>(&input.segments[s]);
             if let (alpha, Some(place)) = sweep.accommodation[s] {
@@ -618,12 +615,10 @@ impl Velocities {
         let mut parts = [[0.0; LANES]; MOMENTS];
         for l in 0..LANES {
             let part = self.weight[l] * speed[l];
-            let mass = part * f[0][l];
-            let square = self.x[l] * self.x[l] + self.y[l] * self.y[l];
-            parts[0][l] = mass;
-            parts[1][l] = self.x[l] * mass;
-            parts[2][l] = self.y[l] * mass;
-            parts[3][l] = square * mass + part * f[1][l];
+            let moments = flux([self.x[l], self.y[l]], part, [f[0][l], f[1][l]]);
+            for k in 0..MOMENTS {
+                parts[k][l] = moments[k];
+            }
         }
         parts.map(total)
     }
@@ -634,11 +629,4 @@ impl Velocities {
 fn total(x: Lanes<f64>) -> f64 {
     let half = [x[0] + x[4], x[1] + x[5], x[2] + x[6], x[3] + x[7]];
     (half[0] + half[2]) + (half[1] + half[3])
-}
-
-#[inline(always)]
-fn add<const N: usize>(to: &mut [f64; N], part: [f64; N]) {
-    for (to, part) in to.iter_mut().zip(part) {
-        *to += part;
-    }
 }

@@ -11,7 +11,7 @@ pub(in crate::flow) struct Unknowns {
     pub(in crate::flow) segments: Vec<f64>,
     /// Density that the faces of side walls emit.
     pub(in crate::flow) sides: [Vec<f64>; 4],
-    /// What segments with partial accommodation mirror, `[segment][g, h][node]`.
+    /// Images of the outflow at segments with partial accommodation, `[segment][g, h][node]`.
     pub(in crate::flow) mirrored: Vec<f64>,
     /// Inflow of the last sweep that periodic sides and opposite mirrors hand on.
     pub(in crate::flow) lagged: [Vec<f64>; 4],
