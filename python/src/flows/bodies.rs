@@ -77,18 +77,8 @@ fn fields<'py>(py: Python<'py>, found: &Findings) -> PyResult<Bound<'py, PyDict>
 
 fn walls<'py>(py: Python<'py>, segments: &[Segment]) -> PyResult<Bound<'py, PyDict>> {
     let names = [
-        "body",
-        "curve",
-        "arc",
-        "angle",
-        "x",
-        "y",
-        "normal_x",
-        "normal_y",
-        "length",
-        "pressure",
-        "shear",
-        "heat",
+        "body", "curve", "arc", "angle", "x", "y", "normal_x", "normal_y", "length", "pressure",
+        "shear", "heat",
     ];
     let rows = segments.iter().map(|segment| {
         let raw = &segment.raw;
