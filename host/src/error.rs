@@ -35,6 +35,9 @@ pub enum Error {
     /// The computation cannot go on: the state became unusable in a way that only running it shows.
     #[error("{0}")]
     Numerical(String),
+    /// The work ended before, as its caller asked.
+    #[error("the work was stopped")]
+    Stopped,
 }
 
 impl Error {
@@ -84,7 +87,7 @@ impl Error {
         match self {
             Self::Input { .. } | Self::File { .. } => true,
             Self::Machine(error) => error.is_input(),
-            Self::Numerical(_) => false,
+            Self::Numerical(_) | Self::Stopped => false,
         }
     }
 }

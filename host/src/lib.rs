@@ -83,6 +83,7 @@ pub mod run;
 mod serial;
 pub mod signed_digit;
 mod simd;
+mod stop;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod views;
 

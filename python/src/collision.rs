@@ -4,13 +4,17 @@ use numpy::PyArrayDyn;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use rarefy::accuracy::{Errors, search};
+use rarefy::collision::errors::{self, Relaxations, Studies};
 use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
 use rarefy::collision::transport::{self, Flux, Study};
 use rarefy::collision::{
     Checkpoint, CollisionOperator, Evaluation, Moments, OperatorConfig, Record, Relaxation,
     RelaxationConfig, Until, VelocityGrid,
 };
+use rarefy::{Error, Result};
 
+use crate::accuracy::{self, Signals};
 use crate::arrays::{columns, doubles, in_order, shaped};
 use crate::config::{from_python, texts, to_python, with_given};
 use crate::driving::{Ends, drive};
@@ -257,6 +261,80 @@ impl PyRelaxation {
         let checkpoint = self.run.with(py, Relaxation::checkpoint)?;
         to_python(py, &checkpoint)
     }
+
+    /// Errors of the moments now, by runs on other grids from what `start(n, bounds)` returns.
+    fn estimate<'py>(
+        &self,
+        py: Python<'py>,
+        start: Py<PyAny>,
+        verify: Option<bool>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let signals = Signals::default();
+        let errors = self.run.with(py, |run| {
+            with_start(run, &start, &signals, |runs| {
+                let floor = errors::floor(&run.config().operator);
+                let base = errors::quantities(run.history()).unwrap_or_default();
+                Errors::of_repeats(runs, (base, floor), accuracy::most(verify, 1.0), &signals)
+            })
+        });
+        signals.check()?;
+        accuracy::found(py, errors?, None)
+    }
+
+    /// A run to the time of this one on the grid whose moments have an accuracy there, the ends of its box, and what was found.
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        start: Py<PyAny>,
+        wanted: f64,
+    ) -> PyResult<(Self, (f64, f64), Bound<'py, PyDict>)> {
+        let wanted = accuracy::checked(wanted)?;
+        let signals = Signals::default();
+        let made = self.run.with(py, |run| {
+            with_start(run, &start, &signals, |runs| {
+                let search = search(runs, wanted, &signals)?;
+                let errors = Errors::of_search(runs, &search, wanted);
+                let config = runs.on(&search.grid)?;
+                let f = (runs.start)(&config.operator.grid)?;
+                Ok((Relaxation::new(config, f)?, errors, search))
+            })
+        });
+        signals.check()?;
+        let (run, errors, search) = made?;
+        let grid = run.config().operator.grid;
+        let fine = Self {
+            run: Run::new(run),
+            n: grid.n(),
+        };
+        let found = accuracy::found(py, errors, Some(&search))?;
+        Ok((fine, (grid.min(), grid.max()), found))
+    }
+}
+
+/// Does work with a run on other grids, each from what `start(n, bounds)` returns.
+fn with_start<R>(
+    run: &Relaxation,
+    start: &Py<PyAny>,
+    signals: &Signals,
+    work: impl FnOnce(&Relaxations<'_>) -> Result<R>,
+) -> Result<R> {
+    let sample = |grid: &VelocityGrid| {
+        let made = Python::attach(|py| -> PyResult<Vec<f64>> {
+            let f = start.call1(py, (grid.n(), (grid.min(), grid.max())))?;
+            let f = doubles("f", f.bind(py))?;
+            Ok(in_order("f", &f)?.to_vec())
+        });
+        made.map_err(|error| {
+            signals.note(error);
+            Error::Numerical("a grid without a start".into())
+        })
+    };
+    work(&Relaxations {
+        config: run.config(),
+        start: &sample,
+        time: run.time(),
+        steps: errors::count(run.steps_taken()),
+    })
 }
 
 /// A history as columns, named as in the command's `history.csv`.
@@ -318,13 +396,19 @@ fn records<'py>(py: Python<'py>, history: &[Record]) -> PyResult<Bound<'py, PyDi
     )
 }
 
-/// Effect of the discrete operator on exactly known physics, on n^3 cells.
+/// Effect of the discrete operator on exactly known physics, on n^3 cells, with errors if `verify` is not false.
 #[pyfunction]
 fn rates<'py>(
     py: Python<'py>,
     n: usize,
     given: &Bound<'py, PyDict>,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>, Option<String>)> {
+    verify: Option<bool>,
+) -> PyResult<(
+    Bound<'py, PyAny>,
+    Bound<'py, PyDict>,
+    Option<String>,
+    Bound<'py, PyDict>,
+)> {
     let config = operator(
         grid((n, -transport::RATES_HALF_WIDTH, transport::RATES_HALF_WIDTH))?,
         given,
@@ -338,7 +422,18 @@ fn rates<'py>(
     )?;
     exact.set_item("heat", transport::exact_decay_rate(law, sigma, Flux::Heat))?;
     exact.set_item("viscosity", transport::exact_viscosity(law, sigma))?;
-    Ok((to_python(py, &study)?, exact, study.warning()))
+    let signals = Signals::default();
+    let errors = match verify {
+        Some(false) => Ok(Errors::default()),
+        _ => compute(py, || {
+            let studies = Studies { config: &config, n };
+            let base = (errors::of_study(&study), study.viscosity.residual);
+            Errors::of_repeats(&studies, base, accuracy::most(verify, 1.0), &signals)
+        }),
+    };
+    signals.check()?;
+    let found = accuracy::found(py, errors?, None)?;
+    Ok((to_python(py, &study)?, exact, study.warning(), found))
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

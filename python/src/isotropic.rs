@@ -4,12 +4,17 @@ use numpy::{PyArray1, PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use rarefy::accuracy::{Errors, Watch, search};
+use rarefy::isotropic::errors::{self, Relaxations};
+use rarefy::isotropic::market::errors::{self as economy, Markets};
 use rarefy::isotropic::market::{self, Histogram, Market, MarketConfig, Start, gini, lorenz};
 use rarefy::isotropic::{
     Checkpoint, CollisionKernel, EnergyGrid, Integrator, OperatorConfig, Record, Relaxation,
     RelaxationConfig, initial,
 };
+use rarefy::{Error, Result};
 
+use crate::accuracy::{self, Signals};
 use crate::arrays::{array, columns, doubles, in_order, shaped};
 use crate::config::{from_python, to_python, with_given};
 use crate::driving::{Ends, drive};
@@ -156,6 +161,114 @@ impl PyIsotropic {
         let checkpoint = self.0.with(py, Relaxation::checkpoint)?;
         to_python(py, &checkpoint)
     }
+
+    /// Errors of the moments of the one state now, by runs on other grids from `start`: an array, or a function of cells and largest energy.
+    fn estimate<'py>(
+        &self,
+        py: Python<'py>,
+        start: Py<PyAny>,
+        verify: Option<bool>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let start = Origin::of(py, start)?;
+        let signals = Signals::default();
+        let errors = self.0.with(py, |run| {
+            let f = run.states()?.remove(0);
+            let operator = run.config().operator.clone();
+            let first = run.history(0)[0].moments;
+            let base = errors::quantities(&operator, &first, &f, &[]);
+            let base = (base, errors::ROUNDOFF);
+            start.with(run, &signals, |runs| {
+                Errors::of_repeats(runs, base, accuracy::most(verify, 1.0), &signals)
+            })
+        });
+        signals.check()?;
+        accuracy::found(py, errors?, None)
+    }
+
+    /// A run to the time of this one on the grid whose moments have an accuracy there, and what was found.
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        start: Py<PyAny>,
+        wanted: f64,
+    ) -> PyResult<(Self, Bound<'py, PyDict>)> {
+        let wanted = accuracy::checked(wanted)?;
+        let start = Origin::of(py, start)?;
+        let signals = Signals::default();
+        let made = self.0.with(py, |run| {
+            let config = run.config().clone();
+            start.with(run, &signals, |runs| {
+                let search = search(runs, wanted, &signals)?;
+                let errors = Errors::of_search(runs, &search, wanted);
+                let (operator, f) = runs.on(&search.grid)?;
+                let config = RelaxationConfig {
+                    operator,
+                    dt: runs.step(&search.grid),
+                    ..config
+                };
+                Ok((Relaxation::new(config, &[f])?, errors, search))
+            })
+        });
+        signals.check()?;
+        let (run, errors, search) = made?;
+        let found = accuracy::found(py, errors, Some(&search))?;
+        Ok((Self(Run::new(run)), found))
+    }
+}
+
+/// A distribution to start from.
+enum Origin {
+    Array(Vec<f64>),
+    Function(Py<PyAny>),
+}
+
+impl Origin {
+    fn of(py: Python<'_>, start: Py<PyAny>) -> PyResult<Self> {
+        if start.bind(py).is_callable() {
+            return Ok(Self::Function(start));
+        }
+        let f = doubles("f", start.bind(py))?;
+        Ok(Self::Array(in_order("f", &f)?.to_vec()))
+    }
+
+    /// Does work with a run from here on other grids.
+    fn with<R>(
+        &self,
+        run: &Relaxation,
+        signals: &Signals,
+        work: impl FnOnce(&Relaxations<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let RelaxationConfig {
+            operator,
+            integrator,
+            ..
+        } = run.config();
+        let sample = |config: &OperatorConfig| {
+            let Self::Function(start) = self else {
+                return Ok(Vec::new());
+            };
+            let grid = config.grid;
+            let made = Python::attach(|py| -> PyResult<Vec<f64>> {
+                let f = start.call1(py, (grid.cells(), grid.emax()))?;
+                let f = doubles("f", f.bind(py))?;
+                Ok(in_order("f", &f)?.to_vec())
+            });
+            made.map_err(|error| {
+                signals.note(error);
+                Error::Numerical("a grid without a start".into())
+            })
+        };
+        work(&Relaxations {
+            operator,
+            integrator: *integrator,
+            start: match self {
+                Self::Array(f) => errors::Start::Cells(f),
+                Self::Function(_) => errors::Start::Formula(&sample),
+            },
+            course: Some((run.time(), run.steps_taken())),
+            spectrum: None,
+        })
+    }
 }
 
 /// Economies under way.
@@ -174,8 +287,12 @@ impl PyMarket {
         run: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let (rows, cells) = rows(agents)?;
+        let law: CollisionKernel = from_python(law)?;
+        // The weights that suit the law.
+        let start = Start::Agents(Vec::new());
+        let suited = MarketConfig::on_grid(law, start, cells, emax).map_err(raise)?;
         let base = MarketConfig {
-            operator: self::operator(cells, emax, law, operator)?,
+            operator: with_given(&suited.operator, operator)?,
             economies: Vec::new(),
             integrator: Integrator::default(),
             dt: None,
@@ -263,6 +380,91 @@ impl PyMarket {
         let checkpoint = self.0.with(py, Market::checkpoint)?;
         to_python(py, &checkpoint)
     }
+
+    /// Errors of the economy now, by runs on other grids up to about `emax`. It started with `rows` of a histogram, as all with the mean where there are none, or else as an array.
+    fn estimate<'py>(
+        &self,
+        py: Python<'py>,
+        start: &str,
+        rows: Vec<[f64; 3]>,
+        emax: f64,
+        verify: Option<bool>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let start = origin(start, &rows)?;
+        let signals = Signals::default();
+        let errors = self.0.with(py, |market| {
+            let base = (economy::quantities(market)?, economy::ROUNDOFF);
+            let most = accuracy::most(verify, 1.0);
+            on_other_grids(market, start, emax, |markets| {
+                Errors::of_repeats(markets, base, most, &signals)
+            })
+        });
+        signals.check()?;
+        accuracy::found(py, errors?, None)
+    }
+
+    /// A market to the time of this one on the grid whose results have an accuracy there, and what was found.
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        start: &str,
+        rows: Vec<[f64; 3]>,
+        emax: f64,
+        wanted: f64,
+    ) -> PyResult<(Self, Bound<'py, PyDict>)> {
+        let wanted = accuracy::checked(wanted)?;
+        let start = origin(start, &rows)?;
+        let signals = Signals::default();
+        let made = self.0.with(py, |market| {
+            on_other_grids(market, start, emax, |markets| {
+                let search = search(markets, wanted, &signals)?;
+                let errors = Errors::of_search(markets, &search, wanted);
+                let market = Market::new(markets.on(&search.grid)?)?;
+                Ok((market, errors, search))
+            })
+        });
+        signals.check()?;
+        let (market, errors, search) = made?;
+        let found = accuracy::found(py, errors, Some(&search))?;
+        Ok((Self(Run::new(market)), found))
+    }
+
+    fn emax(&self, py: Python<'_>) -> PyResult<f64> {
+        self.0
+            .with(py, |market| Ok(market.config().operator.grid.emax()))
+    }
+}
+
+/// The start of a market, unless it is an array.
+fn origin(start: &str, rows: &[[f64; 3]]) -> PyResult<Option<Start>> {
+    Ok(match start {
+        "equal" => Some(Start::Equal),
+        "histogram" => Some(Start::Histogram(Histogram::new(rows).map_err(raise)?)),
+        _ => None,
+    })
+}
+
+/// Does work with a market on other grids, to the same time.
+fn on_other_grids<R>(
+    market: &Market,
+    start: Option<Start>,
+    emax: f64,
+    work: impl FnOnce(&Markets<'_>) -> Result<R>,
+) -> Result<R> {
+    let mut config = market.config().clone();
+    if let Some(start) = start {
+        config.economies = vec![start];
+    }
+    let (time, dt) = (market.time(), market.time_step());
+    let course =
+        move |market: &mut Market, watch: &dyn Watch| economy::at_time(market, time, watch);
+    work(&Markets {
+        config: &config,
+        emax,
+        dt,
+        time,
+        course: &course,
+    })
 }
 
 /// Gain, frequency and rate of a distribution.

@@ -3,6 +3,7 @@
 //! Names and defaults are the library's: a configuration is serialised, what the caller gave is put into it, and it is read back, which checks it.
 
 mod accumulator;
+mod accuracy;
 mod arrays;
 mod cells;
 mod collision;
@@ -38,6 +39,7 @@ fn _rarefy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     accumulator::register(m)?;
     decimals::register(m)?;
     longman::register(m)?;
+    accuracy::register(m)?;
     collision::register(m)?;
     cells::register(m)?;
     isotropic::register(m)?;

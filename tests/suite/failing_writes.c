@@ -1,20 +1,36 @@
-// Fails one write or wait for the disk of a process: the FAILING_CALL-th of those of regular files and folders.
+// Fails one write, wait for the disk or rename of a process: the FAILING_CALL-th of those of regular files and folders.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int due(int descriptor)
+static int counted(void)
 {
     static atomic_long calls;
-    struct stat there;
     const char *wanted = getenv("FAILING_CALL");
-    if (!wanted || fstat(descriptor, &there) != 0 || !(S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)))
-        return 0;
-    return atomic_fetch_add(&calls, 1) + 1 == atol(wanted);
+    return wanted && atomic_fetch_add(&calls, 1) + 1 == atol(wanted);
+}
+
+static int due(int descriptor)
+{
+    struct stat there;
+    return fstat(descriptor, &there) == 0 && (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)) && counted();
+}
+
+int rename(const char *from, const char *to)
+{
+    static int (*next)(const char *, const char *);
+    if (!next)
+        next = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename");
+    if (counted()) {
+        errno = EIO;
+        return -1;
+    }
+    return next(from, to);
 }
 
 ssize_t write(int descriptor, const void *bytes, size_t count)

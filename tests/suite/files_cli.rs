@@ -290,8 +290,8 @@ fn few_files_are_open_at_a_time() {
     assert!(listing(&at.join("run")).len() > 20);
 }
 
-/// The writes that fail in turn: each of them at night, some of them else.
-const CALLS: usize = 60;
+/// The writes, waits and renames that fail in turn: each of them at night, some of them else.
+const CALLS: usize = 90;
 
 /// Whichever write fails, the others' files are whole, the command says so, and it leaves neither lock nor unfinished file.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -372,6 +372,74 @@ fn a_write_that_fails_costs_one_file() {
         let _ = fs::remove_dir_all(at.join("run"));
     }
     assert!(failed >= 20 / stride, "{failed}");
+}
+
+/// Whichever larger allocation fails, the files that are there are whole, the command says so, and its last checkpoint goes on to the same result.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn memory_that_ends_leaves_whole_files_and_a_checkpoint() {
+    let folder = folder();
+    let at = folder.path();
+    let code = include_str!("failing_allocations.c");
+    if !crate::gpu::compile(at, "libfailing.so", code) {
+        return;
+    }
+    let library = at.join("libfailing.so");
+    let line = format!("{SHOCK} --threads 1 --steps 3 --checkpoint-every 1 --quiet --out");
+    let command = |out: &str, allocation: usize| {
+        let mut command = rarefy(at, &[&words(&line)[..], &[out]].concat());
+        command
+            .env("LD_PRELOAD", &library)
+            .env("FAILING_ALLOCATION", allocation.to_string());
+        command.output().unwrap()
+    };
+    assert!(command("whole", 0).status.success());
+    let more = |from: &str| {
+        let line = format!("shock --resume {from}/checkpoint.rarefy --steps 5 --out more");
+        run(at, &line);
+        let profile = fs::read(at.join("more/profile.csv")).unwrap();
+        fs::remove_dir_all(at.join("more")).unwrap();
+        profile
+    };
+    let expected = more("whole");
+    let at_night = std::env::var_os("RAREFY_FUZZ").is_some();
+    let (mut failed, mut resumed) = (0, 0);
+    for allocation in 1..=120 {
+        if !at_night && ![1, 4, 12, 40, 60, 90].contains(&allocation) {
+            continue;
+        }
+        let output = command("run", allocation);
+        let stderr = text(&output.stderr);
+        let said = stderr.contains("memory");
+        assert!(
+            output.status.success() || output.status.code() == Some(2) && said,
+            "{allocation}: {stderr}"
+        );
+        failed += usize::from(said);
+        for name in listing(&at.join("run")) {
+            let path = PathBuf::from(name);
+            let is_result = path
+                .extension()
+                .is_some_and(|end| end == "csv" || end == "npy");
+            if path.is_file() && is_result {
+                let other = at
+                    .join("whole")
+                    .join(path.strip_prefix(at.join("run")).unwrap());
+                let name = path.display();
+                assert_eq!(
+                    fs::read(&path).unwrap(),
+                    fs::read(other).unwrap(),
+                    "{allocation}: {name}"
+                );
+            }
+        }
+        if at.join("run/checkpoint.rarefy").exists() {
+            assert!(more("run") == expected, "{allocation}");
+            resumed += usize::from(said);
+        }
+        let _ = fs::remove_dir_all(at.join("run"));
+    }
+    assert!(failed >= 3 && resumed >= 1, "{failed} {resumed}");
 }
 
 /// One form of checkpoints and one of records is read; files of another one name both.

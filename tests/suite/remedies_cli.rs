@@ -115,3 +115,52 @@ fn a_strong_gradient_is_exact() {
     let flow = number(&found["result"]["G"]);
     assert!((flow / 1.2231 - 1.0).abs() < 1e-3, "{flow}");
 }
+
+/// Fluid equations do not hold in thin gas between fast or cold plates; sweeps alone find its flow, with the values of upwind differences.
+#[test]
+fn thin_gas_under_a_strong_drive_converges() {
+    let folder = folder();
+    for (flow, key) in [
+        ("couette --u 12 --delta 0.1", "Pi"),
+        ("couette --u 20 --delta 0.01", "Pi"),
+        ("fourier --temperature-difference 1.99 --delta 0.1", "Q"),
+    ] {
+        let [diamond, upwind] = ["diamond", "upwind"].map(|scheme| {
+            let line = format!("{flow} --scheme {scheme} --backend cpu --no-verify");
+            number(&run(folder.path(), &line)["result"][key])
+        });
+        assert!(
+            (diamond / upwind - 1.0).abs() < 2e-3,
+            "{flow}: {diamond} {upwind}"
+        );
+    }
+    // The known value of the first, by upwind differences on finer cells too.
+    let line = "couette --u 12 --delta 0.1 --backend cpu --no-verify";
+    let found = number(&run(folder.path(), line)["result"]["Pi"]);
+    assert!((found / 0.6112 - 1.0).abs() < 1e-3, "{found}");
+}
+
+/// Velocities that do not hold the gas of the plates are refused with a number of them that does.
+#[test]
+fn too_few_velocities_are_refused_with_enough() {
+    let folder = folder();
+    for flow in [
+        "couette --delta 1 --u 12",
+        "fourier --delta 1 --temperature-difference 1.98",
+    ] {
+        let line = format!("{flow} --velocities 3 --backend cpu --quiet");
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        let output = rarefy(folder.path(), &arguments).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        let (_, advice) = text.split_once("expected ").unwrap();
+        let enough: usize = advice.split(' ').next().unwrap().parse().unwrap();
+        assert!(advice.contains("or more normal to the plates"), "{text}");
+        for (velocities, code) in [(enough - 1, 2), (enough, 0)] {
+            let line = format!("{flow} --velocities {velocities} --backend cpu --json --quiet");
+            let arguments: Vec<&str> = line.split_whitespace().collect();
+            let output = rarefy(folder.path(), &arguments).output().unwrap();
+            assert_eq!(output.status.code(), Some(code), "{flow}: {velocities}");
+        }
+    }
+}

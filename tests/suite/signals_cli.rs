@@ -178,3 +178,34 @@ fn files_that_are_too_large_are_errors() {
     );
     assert!(at.join("run/run.json").exists());
 }
+
+/// The integrals of all cells take long; a signal ends them at the next cell, with the state from before.
+#[test]
+fn a_signal_ends_a_step_of_the_integral_at_a_cell() {
+    for mode in ["--steady", "--steps 1000"] {
+        let folder = folder();
+        let at = folder.path();
+        let line = format!(
+            "cavity --delta 1 --cells 16 --velocities 16 --collision boltzmann --backend reference --threads 1 --quiet --out run {mode}"
+        );
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        let child = started(&mut rarefy(at, &arguments));
+        let begun = Instant::now();
+        while !at.join("run/.rarefy.lock").exists() && begun.elapsed() < Duration::from_secs(60) {
+            sleep(Duration::from_millis(5));
+        }
+        sleep(Duration::from_millis(1500));
+        let signalled = Instant::now();
+        send("-TERM", &child);
+        let output = ended(child);
+        let took = signalled.elapsed();
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{mode}: {stderr}");
+        assert!(
+            stderr.contains("rarefy: error: interrupted"),
+            "{mode}: {stderr}"
+        );
+        // A step takes more than twice as long.
+        assert!(took < Duration::from_secs(5), "{mode}: {took:?}");
+    }
+}

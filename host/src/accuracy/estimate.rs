@@ -18,9 +18,13 @@ pub fn repeats(axes: &[Axis], grid: &[usize]) -> Vec<Vec<usize>> {
         if let Some(coarser) = first.filter(|_| axis.on_coarser && !axes[0].is_small(grid[0])) {
             at[0] = coarser;
         }
+        let coarser = axis.coarser(grid[k]);
         let counts = match axis.finer(grid[k]) {
+            Some(finer) if axis.is_small(grid[k]) && axis.coarser_too => {
+                [&[finer], &coarser[..]].concat()
+            }
             Some(finer) if axis.is_small(grid[k]) => vec![finer],
-            _ => axis.coarser(grid[k]),
+            _ => coarser,
         };
         for count in counts {
             at[k] = count;
@@ -70,7 +74,7 @@ pub fn verify<E>(
         if let Some(finer) = finer.filter(|_| small) {
             done = try_count(finer, &mut ladder)?;
         }
-        if !done {
+        if !done || axis.coarser_too {
             for count in axis.coarser(grid[k]) {
                 done |= try_count(count, &mut ladder)?;
             }
@@ -141,7 +145,7 @@ impl<'a> Ladder<'a> {
         });
         let error = match differences[..] {
             [] => f64::INFINITY,
-            [first, second, ..] if is_monotone(first, second, noise) => {
+            [first, second, ..] if are_monotone(&differences, noise) => {
                 let order = observed(first, second).clamp(LEAST_ORDER, self.axis.order);
                 first.1.abs() / (first.0.powf(order) - 1.0).abs()
             }
@@ -149,6 +153,12 @@ impl<'a> Ladder<'a> {
         };
         SAFETY * error
     }
+}
+
+/// Whether coarser values depart to one side, each further than the one before.
+fn are_monotone(differences: &[(f64, f64)], noise: f64) -> bool {
+    let mut pairs = differences.windows(2);
+    pairs.all(|pair| is_monotone(pair[0], pair[1], noise))
 }
 
 /// Whether two coarser values, with their ratios of spacing, depart to one side, the coarser further, and by more than noise.

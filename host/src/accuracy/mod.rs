@@ -15,7 +15,8 @@
 //! | v | [`Quantity`] |
 //! | e of each axis, and their sum | [`Estimate`] |
 //!
-//! [`verify`] repeats a run, [`reach`] refines until an accuracy is reached. Both know the method only by a closure from a grid to its quantities.
+//! [`verify`] repeats a run, [`reach`] refines until an accuracy is reached. Both know the method only by a closure from a grid to its quantities. A method implements [`Repeatable`], and
+//! [`search`] and [`Errors`] have the choice whether repeats are made, their texts and their records.
 //!
 //! ```
 //! use std::convert::Infallible;
@@ -39,6 +40,7 @@
 
 mod estimate;
 mod reach;
+mod repeats;
 mod text;
 
 use std::ops::RangeInclusive;
@@ -48,6 +50,10 @@ use serde::{Serialize, Serializer};
 
 pub use estimate::{repeats, verify};
 pub use reach::{Reached, reach};
+pub use repeats::{
+    Accuracy, EXTENT, Errors, MOST_STEPS, Repeatable, SECONDS, Setting, Settings, Unwatched, Watch,
+    Watched, extent, scaled, search, steps,
+};
 pub use text::warning;
 
 /// A run on a grid: its quantities, or none where the grid has no result.
@@ -108,6 +114,8 @@ pub struct Axis {
     pub shares: Vec<f64>,
     /// The count from which coarser repeats estimate the error; below it a repeat of twice the count does.
     pub sure: usize,
+    /// Whether coarser repeats are made beside a finer one too, for results whose errors may change their sign with the count.
+    pub coarser_too: bool,
     /// Whether repeats along this axis are made on the first coarser grid of the first axis, which saves most of their cost.
     pub on_coarser: bool,
 }
@@ -147,6 +155,7 @@ impl Axis {
             step: 1,
             shares: vec![0.5],
             sure: 8,
+            coarser_too: false,
             on_coarser: false,
         }
     }

@@ -248,3 +248,29 @@ fn a_search_ends_at_its_obstacle_with_what_it_has() {
     assert_eq!(end.obstacle, None);
     assert!(end.grid[0] >= 16);
 }
+
+#[test]
+fn an_error_that_changes_its_sign_is_not_small_beside_coarser_repeats() {
+    // Two errors that cancel near 60 cells: a finer grid has nearly the same value.
+    let of = |grid: &[usize]| {
+        let h = 1.0 / grid[0] as f64;
+        h - 128.0 / 3.0 * h * h
+    };
+    let with = |coarser_too: bool| {
+        let axis = Axis {
+            sure: 128,
+            coarser_too,
+            ..Axis::new("cells", 1.5, 2..=10_000)
+        };
+        verified(&[axis], &[64], 0.0, &of).error.total
+    };
+    let truth = of(&[64]).abs();
+    assert!(with(false) < 0.01 * truth, "{} {truth}", with(false));
+    assert!(with(true) > truth, "{} {truth}", with(true));
+    let axis = Axis {
+        sure: 128,
+        coarser_too: true,
+        ..Axis::new("cells", 1.5, 2..=10_000)
+    };
+    assert_eq!(repeats(&[axis], &[64]), [[128], [32]]);
+}

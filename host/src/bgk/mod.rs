@@ -36,6 +36,7 @@
 pub mod boltzmann;
 mod cases;
 mod equilibrium;
+pub mod errors;
 mod march;
 #[doc(hidden)]
 pub mod paper;

@@ -14,16 +14,12 @@ use super::summary::Summary;
 use super::verify::Verified;
 use crate::accuracy::{Axis, Quantity};
 use crate::bgk::boltzmann::check_room;
+use crate::bgk::errors::axes_of_cavity;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{Axis as VelocityAxis, March};
-use crate::collision::VelocityGrid;
 use crate::error::Result;
 pub(super) use parameters::CavityArgs;
 use results::Found;
-
-/// Cells along a side of repeats.
-const FEWEST: usize = 4;
-const MOST: usize = 4096;
 
 impl Flow for CavityArgs {
     const COMMAND: &'static str = "cavity";
@@ -158,16 +154,7 @@ impl Flow for CavityArgs {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        let (velocities, order) = match (self.collisions.is_boltzmann(), self.polar()) {
-            (true, _) => (4..=VelocityGrid::MAX_N, Axis::MIDPOINTS),
-            (false, Some(_)) => (2..=1024, Axis::GAUSS),
-            (false, None) => (4..=1024, Axis::MIDPOINTS),
-        };
-        let step = if self.polar().is_some() { 1 } else { 2 };
-        vec![
-            Axis::cells(FEWEST..=MOST),
-            Axis::velocities(order, velocities, step),
-        ]
+        axes_of_cavity(self.collisions.is_boltzmann(), self.polar().is_some())
     }
 
     fn grid(&self) -> Vec<usize> {
@@ -179,14 +166,7 @@ impl Flow for CavityArgs {
     }
 
     fn quantities(&self, found: &Found) -> Vec<Quantity> {
-        let results = &found.results;
-        vec![
-            Quantity::new("D", results.drag_wall),
-            Quantity::new("G", results.flow),
-            Quantity::new("vortex_centre", results.centre / found.cavity.delta),
-            // By its definition it depends on the cells.
-            Quantity::new("D_cell", results.drag_cell).aside(),
-        ]
+        found.cavity.quantities(&found.results)
     }
 
     fn derive_errors(_: &Outcome<Self>, errors: &mut Verified) {

@@ -1,6 +1,5 @@
 //! Distributions that the command starts from: their formulas, their files, their checks, their cross-sections.
 
-use std::f64::consts::PI;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -121,11 +120,6 @@ impl fmt::Display for Init {
 
 text_or_file!(Init);
 
-/// H of the Maxwellian with this density and temperature: n (ln n - 3/2 (1 + ln 2 pi T)).
-pub(super) fn equilibrium_entropy(density: f64, temperature: f64) -> f64 {
-    density * (density.ln() - 1.5 * (1.0 + (2.0 * PI * temperature).ln()))
-}
-
 /// Reads a distribution, or with `many` possibly many of them, and checks that it is one: finite, not zero, nonnegative but for
 /// a share of the largest value that the operator tolerates.
 pub(super) fn read(
@@ -219,6 +213,7 @@ pub(super) fn section_label(grid: &VelocityGrid, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collision::Moments;
 
     #[test]
     fn two_maxwellians_start_where_the_paper_does() {
@@ -233,6 +228,6 @@ mod tests {
         assert!((h + 4.78359244).abs() < 1e-7, "{h}");
         let [x, y] = cross_sections(&grid, &f);
         assert!(x[6] > x[9] && y[6] < y[9]);
-        assert!((equilibrium_entropy(1.0, 1.7499973) + 5.096237).abs() < 1e-6);
+        assert!((Moments::entropy_at_rest(1.0, 1.7499973) + 5.096237).abs() < 1e-6);
     }
 }

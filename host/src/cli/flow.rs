@@ -38,4 +38,3 @@ pub(super) use kept::resumed;
 pub(super) use kept::{resumed_integral, resumed_model};
 pub(super) use solve::{check, run};
 pub(super) use steady::residual;
-pub(super) use verify::INTEGRAL;

@@ -13,6 +13,7 @@ use super::{ranks, streams};
 use crate::error::Result;
 use crate::gpu::quit;
 use crate::run::{Ending, Now, Observer};
+use crate::stop;
 
 /// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks, and `timeout` signals the process and its group.
 const ONE_SIGNAL: Duration = Duration::from_secs(2);
@@ -134,6 +135,10 @@ fn signalled(first: &mut Option<Instant>) {
     let first = first.get_or_insert_with(Instant::now);
     ranks::note_signal();
     let again = ASKED.swap(true, Ordering::SeqCst);
+    // A rank that ends within a step would leave the others waiting.
+    if !ranks::are_several() {
+        stop::ask();
+    }
     let stops_itself = ranks::are_several() || WATCHED.load(Ordering::SeqCst) > 0;
     if !(stops_itself && first.elapsed() < ONE_SIGNAL) {
         leave(again);
@@ -210,6 +215,13 @@ pub(super) mod hangup {
     #[cfg(not(unix))]
     pub(in crate::cli) fn keep(install: impl FnOnce()) {
         install();
+    }
+}
+
+/// Ends the process at once if a signal came that nobody waits for.
+pub(super) fn leave_if_asked() {
+    if asked() && !ranks::are_several() && WATCHED.load(Ordering::SeqCst) == 0 {
+        leave(false);
     }
 }
 

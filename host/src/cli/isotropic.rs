@@ -14,7 +14,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::npy;
 use super::report::Report;
-use crate::isotropic::{OperatorConfig, rates};
+use crate::isotropic::{OperatorConfig, errors, rates};
 pub(super) use parameters::{IsotropicArgs, cells};
 
 /// Runs the command.
@@ -57,12 +57,13 @@ fn evaluate(
     report.time("evaluation", spent);
     let moments = crate::isotropic::Moments::of(config, f);
     let drift = results::drift_of(config, &found);
-    let repeats = verify::Repeats {
+    let whole = verify::Run {
         parameters,
+        config,
         f,
         course: None,
     };
-    let errors = verify::errors(&repeats, verify::moments(config, f), None, &mut report)?;
+    let known = whole.errors(errors::of_moments(&moments), None, &mut report)?;
     report.set("machine", &found.device);
     report.set("grid", config.grid);
     report.set("moments", moments);
@@ -73,7 +74,7 @@ fn evaluate(
             "largest_step": found.largest_step(),
         }),
     );
-    report.set("discretisation_error", errors.errors());
+    report.set("discretisation_error", known.errors());
     report.set("conservation", drift);
     report.write(|out| {
         let (cells, precision) = (config.grid.cells(), parameters.common.precision);
@@ -99,7 +100,7 @@ fn evaluate(
             )
             .row("number", format!("{:.10}", moments.number))
             .row("energy", format!("{:.10}", moments.energy));
-        (errors.rows(summary))
+        (known.rows(summary))
             .row(
                 "residuals",
                 format!(

@@ -17,7 +17,7 @@ use crate::isotropic::market::{Histogram, Market, Start, suitable_grid};
 use course::{clock_and_points, config, trade};
 pub(super) use parameters::MarketArgs;
 use results::{Outcome, rows};
-use verify::Repeats;
+use verify::Run;
 
 /// Steps that a run takes at most: each has its row in memory and in history.csv.
 const MOST_STEPS: f64 = 1e7;
@@ -87,12 +87,12 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let mut search = None;
     if let Some(accuracy) = args.verify.accuracy {
         report.watch_for_signals();
-        let repeats = Repeats {
+        let whole = Run {
             args: &parameters,
             start: &start,
             time: left,
         };
-        let (refined, found) = verify::refined(&repeats, accuracy)?;
+        let (refined, found) = whole.refined(accuracy)?;
         (parameters, search) = (refined, Some(found));
         report.time("search", started.elapsed());
         report.set_parameters(&parameters);
@@ -114,12 +114,12 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
 
     let rest = market.equilibrium(0)?;
     let rows = rows(&operator, clock, &shown, &rest);
-    let repeats = Repeats {
+    let whole = Run {
         args: &parameters,
         start: &start,
         time: market.time(),
     };
-    let errors = verify::errors(&repeats, &rows, search.as_ref(), &mut report)?;
+    let errors = whole.errors(&rows, search.as_ref(), &mut report)?;
     let outcome = Outcome {
         rows,
         errors,

@@ -91,6 +91,7 @@ pub(super) fn run(
     let flow = &solved(&parameters.plates, flow);
     report.watch_for_signals();
     let (full, search) = verify::refined(parameters.plates, flow)?;
+    report.leave_to_signals();
     let started = Instant::now();
     let mut warnings = if full.sweeps_integral(flow) {
         full.velocity_warnings(flow, &full.around_collisions(flow)?)?

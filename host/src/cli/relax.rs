@@ -134,7 +134,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     let (machine, history) = (run.device(), run.history().to_vec());
     // Its device closes while the plots are drawn.
     drop(run);
-    let full = (&parameters, &config.operator);
+    let full = (&parameters, &config);
     let errors = verify::errors(full, &history, search.as_ref(), &mut report)?;
     let outcome = results::Outcome {
         errors,

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
 use super::flags;
-use super::interrupt::Watch;
+use super::interrupt::{self, Watch};
 use super::names::RECORD;
 use super::options::Common;
 use super::output::Transaction;
@@ -115,6 +115,12 @@ impl Report {
     /// From here on the run checks for signals between its steps. One that comes later, while results are written, does not end it.
     pub(super) fn watch_for_signals(&mut self) {
         self.watch.get_or_insert_with(Watch::new);
+    }
+
+    /// From here on signals end the process at once again: nothing is there that could be saved.
+    pub(super) fn leave_to_signals(&mut self) {
+        self.watch = None;
+        interrupt::leave_if_asked();
     }
 
     /// The name of the subcommand.

@@ -13,9 +13,9 @@ use super::summary::Summary;
 use super::verify::Verified;
 use crate::accuracy::{Axis, Quantity};
 use crate::bgk::boltzmann::check_room;
+use crate::bgk::errors::axes_of_shock;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{FaceFlux, March, Moments, ShockProfile, State};
-use crate::collision::VelocityGrid;
 use crate::error::Result;
 pub(super) use parameters::ShockArgs;
 use results::Found;
@@ -187,15 +187,7 @@ impl Flow for ShockArgs {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        let most = if self.collisions.is_boltzmann() {
-            VelocityGrid::MAX_N
-        } else {
-            1024
-        };
-        vec![
-            Axis::cells(ShockProfile::FEWEST_CELLS..=1_000_000),
-            Axis::velocities(Axis::GAUSS, 4..=most, 2),
-        ]
+        axes_of_shock(self.collisions.is_boltzmann())
     }
 
     fn grid(&self) -> Vec<usize> {
@@ -207,15 +199,7 @@ impl Flow for ShockArgs {
     }
 
     fn quantities(&self, found: &Found) -> Vec<Quantity> {
-        let profile = &found.profile;
-        let extremes = profile.extremes();
-        vec![
-            Quantity::new("thickness", profile.thickness()),
-            Quantity::new("least_heat_flux", extremes.least_heat_flux),
-            Quantity::new("largest_temperature", extremes.largest_temperature),
-            // A wave may lie anywhere.
-            Quantity::new("midpoint", profile.midpoint).aside(),
-        ]
+        found.profile.quantities()
     }
 
     fn derive_errors(outcome: &Outcome<Self>, errors: &mut Verified) {

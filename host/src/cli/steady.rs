@@ -2,8 +2,8 @@
 
 use super::drive::{self, CommandObserver};
 use super::failure::Failure;
-use super::interrupt::Signals;
 use super::report::Report;
+use crate::accuracy::{Watch, Watched};
 use crate::bgk::Moments;
 use crate::bgk::steady::{Solution, SteadySolver};
 use crate::error::Result;
@@ -66,9 +66,9 @@ pub(super) fn iterate(
     Ok(())
 }
 
-/// Iterates a prepared solver to its end without a word; none if the flow does not settle, or a signal comes.
-pub(super) fn settled(solver: &mut SteadySolver) -> Result<Option<Solution>> {
-    let ending = run::drive(solver, &Goal::default(), &mut Signals)?;
+/// Iterates a prepared solver to its end without a word; none if the flow does not settle, or the work is stopped.
+pub(super) fn settled(solver: &mut SteadySolver, watch: &dyn Watch) -> Result<Option<Solution>> {
+    let ending = run::drive(solver, &Goal::default(), &mut Watched(watch))?;
     ending.is_done().then(|| solver.solution()).transpose()
 }
 

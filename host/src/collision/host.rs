@@ -14,6 +14,7 @@ use super::limiter::limit;
 use super::sums::Sums;
 use super::{CpuOperator, CpuReal, Evaluation, FrequencyWay, Moments, OperatorConfig};
 use crate::error::Result;
+use crate::stop;
 
 impl<T: CpuReal> Sums for CpuOperator<T> {
     fn gain(&self, f: &[f64], gain: &mut [f64]) {
@@ -166,15 +167,16 @@ struct HostBatch {
 }
 
 impl HostBatch {
-    fn evaluate_last(&self) -> Vec<Evaluation> {
+    fn evaluate_last(&self) -> Result<Vec<Evaluation>> {
         let cells = self.config.grid.cells();
         self.last
             .par_chunks_exact(cells)
             .map(|f| {
+                stop::check()?;
                 let mut evaluation = Evaluation::empty(cells);
                 let mut balance = Balance::default();
                 evaluate(&self.config, &*self.sums, f, &mut balance, &mut evaluation);
-                evaluation
+                Ok(evaluation)
             })
             .collect()
     }
@@ -183,13 +185,13 @@ impl HostBatch {
 impl BatchEngine for HostBatch {
     fn evaluate_all(&mut self, f: &[f64]) -> Result<Vec<Evaluation>> {
         self.last = f.to_vec();
-        Ok(self.evaluate_last())
+        self.evaluate_last()
     }
 
     fn time_evaluations(&mut self, _part: Part, repetitions: u32) -> Result<Duration> {
         let start = Instant::now();
         for _ in 0..repetitions {
-            std::hint::black_box(self.evaluate_last());
+            std::hint::black_box(self.evaluate_last()?);
         }
         Ok(start.elapsed())
     }

@@ -51,6 +51,7 @@ pub mod coefficients;
 mod correction;
 mod cpu;
 mod engine;
+pub mod errors;
 mod evaluate;
 mod fit;
 mod gmres;

@@ -1,5 +1,7 @@
 //! Moments of a distribution.
 
+use std::f64::consts::PI;
+
 use serde::{Deserialize, Serialize};
 
 use super::VelocityGrid;
@@ -29,6 +31,11 @@ pub struct Moments {
 }
 
 impl Moments {
+    /// H of the Maxwellian with this density and temperature: n (ln n - 3/2 (1 + ln 2 pi T)).
+    pub fn entropy_at_rest(density: f64, temperature: f64) -> f64 {
+        density * (density.ln() - 1.5 * (1.0 + (2.0 * PI * temperature).ln()))
+    }
+
     /// The moments of `f`, N^3 values on `grid`.
     ///
     /// Sums run along z, then y, then x, in this fixed order. Without mass, velocity and temperature are 0.

@@ -7,6 +7,7 @@
 //! A [`Market`] lets agents trade over time. [`TradeVolume`] is the clock of a market whose turnover is known.
 
 mod economy;
+pub mod errors;
 mod histogram;
 
 use std::fmt;

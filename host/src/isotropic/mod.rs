@@ -41,6 +41,7 @@
 pub mod coefficients;
 mod cpu;
 mod engine;
+pub mod errors;
 mod fit;
 mod gpu;
 mod grid;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use super::goal::{Course, Goal};
 use super::interface::{Ending, Run};
 use super::pace::Pace;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::stop;
 
 /// A run between two steps, as its observer sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -186,7 +187,11 @@ pub fn drive<R: Run + ?Sized>(
             ControlFlow::Break(ending) => return Ok(ending),
         };
         let started = Instant::now();
-        run.advance(steps)?;
+        match stop::within(|| run.advance(steps)) {
+            // The run has the state from before the step that a signal ended.
+            Err(Error::Stopped) => return Ok(Ending::Interrupted),
+            advanced => advanced?,
+        }
         pace.learn(steps, started.elapsed());
         let [due, in_turn] = course.is_due(run);
         if due && !in_turn {
@@ -199,7 +204,6 @@ pub fn drive<R: Run + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     /// Its residual halves every ten steps, down to a level.
     struct Decay {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, TypeVar
@@ -55,9 +56,12 @@ def compute(backend: str, precision: str | None = None, threads: int | None = No
 
 
 def warn(texts: Iterable[str]) -> None:
-    """Warnings of the library as warnings of Python."""
+    """Warnings of the library as warnings of Python, at the line that called this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
     for text in texts:
-        warnings.warn(text, RarefyWarning, stacklevel=4)
+        warnings.warn(text, RarefyWarning, stacklevel=level)
 
 
 class _Bar:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _rarefy
+from ._accuracy import Errors
 from ._results import Array, Result
 from ._run import Backend, Precision, compute, given, warn
 
@@ -309,6 +310,9 @@ class Rates(Result):
         Relative L2 error of the integral at the solution of Bobylev, Krook and Wu.
     equilibrium_error
         L2 norm of ``I(M)`` over that of the loss.
+    discretisation_error
+        Estimated errors of ``shear``, ``heat``, ``viscosity`` and ``fourth_rate`` by cells and box, and their ``total``; None where they are not
+        estimated.
     """
 
     n: int
@@ -320,6 +324,7 @@ class Rates(Result):
     viscosity_exact: float | None
     bkw_error: float
     equilibrium_error: float
+    discretisation_error: Errors | None = None
 
 
 def rates(
@@ -331,13 +336,14 @@ def rates(
     order: Literal[2, 4] | None = None,
     correction: CorrectionMethod | None = None,
     spectral: dict[str, Any] | None = None,
+    verify: bool | None = None,
     backend: Backend = "auto",
     precision: Precision = "f64",
     threads: int | None = None,
 ) -> Rates:
     """Measure decay rates, viscosity and errors of the collision operator on ``n^3`` velocities.
 
-    Parameters are those of :func:`collide`.
+    Parameters are those of :func:`collide`; ``verify`` says whether to repeat the measurement on other grids, by default where that takes seconds.
 
     Examples
     --------
@@ -347,9 +353,10 @@ def rates(
     True
     """
     options = operator(scattering, sigma_t, method, order, correction, spectral, compute(backend, precision, threads))
-    study, exact, warning = _rarefy.rates(n, options)
+    study, exact, warning, found = _rarefy.rates(n, options, verify)
     warn([warning] if warning else [])
     return Rates(
+        discretisation_error=found["discretisation_error"],
         n=n,
         shear=study["shear"],
         shear_exact=exact["shear"],

@@ -6,6 +6,7 @@ Mass and Boltzmann's constant are 1: a Maxwellian is ``exp(-E/T)``. Cell ``i`` o
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,10 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _checkpoints, _rarefy
+from ._accuracy import NOTHING, Errors, Found, choice, known, repeats
 from ._results import Array, Result
 from ._run import Backend, LongRun, Precision, compute, given, warn
 
 __all__ = ["Isotropic", "IsotropicRates", "IsotropicResult", "Market", "MarketResult", "isotropic_initial", "isotropic_rates", "lorenz"]
+
+# The distribution on so many cells up to an energy.
+Start = Callable[[int, float], Array]
 
 LawName = Literal["power", "isotropic", "money", "gamma", "saving"]
 _NUMBER = {"power": "theta", "isotropic": "gamma", "gamma": "alpha", "saving": "lambda"}
@@ -137,6 +142,11 @@ class IsotropicResult(Result):
         Particles, or agents, of each cell: ``f`` times the measure of the cells.
     histories
         The columns of every state, by name.
+    discretisation_error
+        Estimated errors of the last moments of a single state: for each by axis of the grid, and their ``total``; None where they are not
+        estimated.
+    accuracy
+        The ``accuracy`` that was asked for, as ``wanted``, whether it is ``reached``, the ``grid`` and ``grids_computed``; else None.
     """
 
     step: Array
@@ -153,6 +163,8 @@ class IsotropicResult(Result):
     particles: Array
     histories: list[dict[str, Array]]
     device: str
+    discretisation_error: Errors | None = None
+    accuracy: dict[str, Any] | None = None
 
     _columns = ("step", "number", "energy", "second", "third", "H", "min_f", "largest_frequency")
     _axes = ("time",)
@@ -197,7 +209,10 @@ class Isotropic(_EnergyRun):
     Parameters
     ----------
     f
-        Initial state, shape ``(cells,)``, or many, ``(states, cells)``; float64.
+        Initial state, shape ``(cells,)``, or many, ``(states, cells)``; float64. Or a function of cells and ``emax`` that returns one, whose
+        errors are estimated on finer grids too; an array is known on its own cells and coarser ones.
+    cells
+        Cells of energy, for a function.
     emax
         The end of the energies.
     law
@@ -220,15 +235,19 @@ class Isotropic(_EnergyRun):
     >>> result = run.run(steps=50)
     >>> bool(result.H[-1] < result.H[0])
     True
+    >>> sorted(result.discretisation_error["second"])
+    ['cells', 'emax', 'iteration', 'steps', 'total']
     """
 
     _command = "isotropic"
+    _start: Start | Array | None
 
     def __init__(
         self,
-        f: ArrayLike,
+        f: ArrayLike | Start,
         emax: float,
         *,
+        cells: int | None = None,
         law: LawName = "power",
         theta: float | None = None,
         gamma: float | None = None,
@@ -244,7 +263,15 @@ class Isotropic(_EnergyRun):
         precision: Precision = "f64",
         threads: int | None = None,
     ) -> None:
-        states = np.asarray(f)
+        if callable(f):
+            if cells is None:
+                raise TypeError("cells is needed where f is a function")
+            states = np.asarray(f(cells, emax))
+        elif cells is None:
+            states = np.asarray(f)
+        else:
+            raise TypeError("cells belongs to a function f; an array has its own")
+        self._start = f if callable(f) else np.array(states) if states.ndim == 1 else None
         if states.ndim not in (1, 2):
             raise ValueError(f"f has the shape {states.shape}; (cells,) or (states, cells) is needed")
         self._one = states.ndim == 1
@@ -257,22 +284,57 @@ class Isotropic(_EnergyRun):
         """Go on from a checkpoint of :meth:`checkpoint` or of ``rarefy isotropic``."""
         data = _checkpoints.read_checkpoint(checkpoint, "isotropic")
         self = cls.__new__(cls)
-        self._one = len(data["states"]) == 1
+        self._one, self._start = len(data["states"]) == 1, None
         self._go_on(_rarefy.Isotropic, data)
         return self
 
-    def run(self, *, steps: int | None = None, time: float | None = None, progress: bool = False) -> IsotropicResult:
-        """Run on for ``steps``, or to a ``time``. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state."""
+    def run(
+        self,
+        *,
+        steps: int | None = None,
+        time: float | None = None,
+        verify: bool | None = None,
+        accuracy: float | None = None,
+        progress: bool = False,
+    ) -> IsotropicResult:
+        """Run on for ``steps``, or to a ``time``. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state.
+
+        Parameters
+        ----------
+        verify
+            Whether to repeat the run on other grids to estimate errors: by default where that takes seconds, ``True`` always, ``False`` never.
+        accuracy
+            A relative accuracy, such as 1e-3: cells, end and steps are refined until all results have it, and the run becomes that on the refined
+            grid. It is for a run from its start.
+        """
+        choice(verify, accuracy)
+        start, fresh = self._start, self.steps == 0
+        if start is None and (verify or accuracy is not None):
+            raise ValueError("errors are estimated of one state from its start; many, and a run from a checkpoint, have none")
+        if accuracy is not None and not fresh:
+            raise ValueError(f"accuracy is for a run from its start; this one has taken {self.steps} steps")
         self._advance(steps, time, progress)
-        return self.result()
+        run = self._run
+        if start is None or verify is False or self.steps == 0:
+            return self.result()
+        if accuracy is None:
+            return self._result(known(repeats(self, lambda: run.estimate(start, verify))))
+        fine, found = repeats(self, lambda: run.search(start, accuracy))
+        self._run = fine
+        self._emax = float(fine.config()["operator"]["grid"]["emax"])
+        self._advance(None, run.time, progress)
+        return self._result(known(found))
 
     def result(self) -> IsotropicResult:
         """The history so far and the states now."""
+        return self._result(NOTHING)
+
+    def _result(self, errors: Found) -> IsotropicResult:
         f = self._run.distributions()
         grid, measure = _rarefy.energy_grid(f.shape[1], self._emax, self._law)
         histories = [self._run.history(state) for state in range(f.shape[0])]
         states = f[0] if self._one else f
-        return IsotropicResult(**histories[0], grid=grid, f=states, particles=states * measure, histories=histories, device=self.device)
+        return IsotropicResult(**histories[0], grid=grid, f=states, particles=states * measure, histories=histories, device=self.device, **errors)
 
 
 def lorenz(agents: ArrayLike, emax: float) -> tuple[float, Array, Array]:
@@ -322,6 +384,11 @@ class MarketResult(Result):
         Value that an agent trades in a unit of time, now.
     history
         Columns of the records by name: ``step``, ``time``, ``wealth``, ``traded``, ``trade_rate``, ``gini``.
+    discretisation_error
+        Estimated errors of ``gini``, ``trade_volume``, the second moment ``m2`` of wealth and the share ``p_below_half`` of agents below half of the
+        mean: for each by axis of the grid, and their ``total``; None where they are not estimated.
+    accuracy
+        The ``accuracy`` that was asked for, as ``wanted``, whether it is ``reached``, the ``grid`` and ``grids_computed``; else None.
     """
 
     wealth: Array
@@ -335,6 +402,8 @@ class MarketResult(Result):
     history: dict[str, Array]
     time: float
     device: str
+    discretisation_error: Errors | None = None
+    accuracy: dict[str, Any] | None = None
 
     _columns = ("density", "initial")
     _axes = ("wealth",)
@@ -395,16 +464,20 @@ class Market(_EnergyRun):
         threads: int | None = None,
     ) -> None:
         of = _law(law, None, None, alpha, saved)
+        self._origin: tuple[str, list[tuple[float, ...]], float] = ("array", [], emax)
         if isinstance(agents, str):
             if agents != "equal":
                 raise ValueError(f"'{agents}' is no economy to start from; use 'equal', an array, or rows of a histogram")
+            self._origin = ("equal", [], emax)
             emax = _rarefy.wealth_end(cells, emax)
             start = _rarefy.isotropic_initial("delta", cells, emax, of, (1.0, 0.0, 0.0))
         else:
             table = np.asarray(agents, dtype=float)
             if table.ndim == 2 and table.shape[1] == 3:
                 emax = _rarefy.wealth_end(cells, emax)
-                start, _ = _rarefy.rebin([tuple(row) for row in table.tolist()], cells, emax)
+                rows = [tuple(row) for row in table.tolist()]
+                self._origin = ("histogram", rows, emax)
+                start, _ = _rarefy.rebin(rows, cells, emax)
             elif table.ndim == 1:
                 start = np.ascontiguousarray(table)
             else:
@@ -419,16 +492,49 @@ class Market(_EnergyRun):
         data = _checkpoints.read_checkpoint(checkpoint, "market")
         self = cls.__new__(cls)
         self._start = np.asarray(data["config"]["economies"][0]["agents"])
+        self._origin = ("array", [], float(data["config"]["operator"]["grid"]["emax"]))
         self._go_on(_rarefy.Market, data)
         return self
 
-    def run(self, *, steps: int | None = None, time: float | None = None, progress: bool = False) -> MarketResult:
-        """Run on for ``steps``, or to a ``time``. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state."""
+    def run(
+        self,
+        *,
+        steps: int | None = None,
+        time: float | None = None,
+        verify: bool | None = None,
+        accuracy: float | None = None,
+        progress: bool = False,
+    ) -> MarketResult:
+        """Run on for ``steps``, or to a ``time``. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state.
+
+        Parameters
+        ----------
+        verify
+            Whether to repeat the run on other grids to estimate errors: by default where that takes seconds, ``True`` always, ``False`` never.
+        accuracy
+            A relative accuracy, such as 1e-3: cells, end of wealth and steps are refined until all results have it, and the run becomes that on the refined
+            grid. It is for a run from its start.
+        """
+        choice(verify, accuracy)
+        if accuracy is not None and self.steps != 0:
+            raise ValueError(f"accuracy is for a run from its start; this one has taken {self.steps} steps")
         self._advance(steps, time, progress)
-        return self.result()
+        run = self._run
+        if verify is False or self.steps == 0:
+            return self.result()
+        if accuracy is None:
+            return self._result(known(repeats(self, lambda: run.estimate(*self._origin, verify))))
+        fine, found = repeats(self, lambda: run.search(*self._origin, accuracy))
+        self._run, self._emax = fine, fine.emax()
+        (self._start,) = fine.distributions()
+        self._advance(None, run.time, progress)
+        return self._result(known(found))
 
     def result(self) -> MarketResult:
         """The economy now."""
+        return self._result(NOTHING)
+
+    def _result(self, errors: Found) -> MarketResult:
         (agents,) = self._run.distributions()
         grid, _ = _rarefy.energy_grid(len(agents), self._emax, self._law)
         width = grid[1] - grid[0]
@@ -446,4 +552,5 @@ class Market(_EnergyRun):
             history=self._run.history(0),
             time=self.time,
             device=self.device,
+            **errors,
         )

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from . import _checkpoints, _rarefy
+from ._accuracy import NOTHING, Errors, Found, choice, known, repeats
 from ._results import Array, Result
 from ._run import Backend, LongRun, Precision, compute, drive, given, warn
 from .collision import Box, CorrectionMethod, Method, cube, operator
 
 __all__ = ["Relaxation", "RelaxationResult"]
+
+# The distribution on n^3 cells in a box.
+Start = Callable[[int, Box], Array]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,6 +31,11 @@ class RelaxationResult(Result):
         Moments of each record, as in the command's ``history.csv``; ``H`` is Boltzmann's, ``activity`` the sum of ``|I|``.
     f
         The distribution now, shape ``(n, n, n)``.
+    discretisation_error
+        Estimated errors of the last moments: for each by axis of the grid, and their ``total``. None where they are not estimated, and where
+        the run began with an array.
+    accuracy
+        The ``accuracy`` that was asked for, as ``wanted``, whether it is ``reached``, the ``grid`` and ``grids_computed``; else None.
     """
 
     step: Array
@@ -52,6 +62,8 @@ class RelaxationResult(Result):
     f: Array
     box: Box
     device: str
+    discretisation_error: Errors | None = None
+    accuracy: dict[str, Any] | None = None
 
     _columns = tuple("step density ux uy uz temperature pxx pyy pzz pxy pxz pyz qx qy qz m4 H min_f activity below_zero".split())
     _axes = ("time",)
@@ -75,7 +87,10 @@ class Relaxation(LongRun):
     Parameters
     ----------
     f
-        Initial distribution, shape ``(n, n, n)``, float64.
+        Initial distribution, shape ``(n, n, n)``, float64; or a function of ``n`` and the box that returns one, such as
+        :func:`two_maxwellians`. Errors are estimated of a function alone, for an array is known on one grid.
+    n
+        Cells along an axis, for a function.
     box
         Lower and upper bound of the velocities.
     time, steps, equilibrium
@@ -97,15 +112,23 @@ class Relaxation(LongRun):
     >>> result = run.run()
     >>> bool(result.H[-1] < result.H[0])
     True
+
+    With the errors of its grid, box, directions and steps:
+
+    >>> result = rarefy.Relaxation(rarefy.two_maxwellians, box, n=12, steps=5, backend="cpu").run()
+    >>> sorted(result.discretisation_error["pxx"])
+    ['box', 'cells', 'iteration', 'steps', 'total']
     """
 
     _run: _rarefy.Relaxation
+    _start: Start | None = None
 
     def __init__(
         self,
-        f: Array,
+        f: Array | Start,
         box: Box,
         *,
+        n: int | None = None,
         time: float | None = None,
         steps: int | None = None,
         equilibrium: float | None = None,
@@ -122,6 +145,12 @@ class Relaxation(LongRun):
         precision: Precision = "f64",
         threads: int | None = None,
     ) -> None:
+        if callable(f):
+            if n is None:
+                raise TypeError("n, the cells along an axis, is needed where f is a function")
+            self._start, f = f, f(n, box)
+        elif n is not None:
+            raise TypeError("n belongs to a function f; an array has its own")
         f = cube(f)
         end = _end(time, steps, equilibrium)
         if end is None:
@@ -148,14 +177,38 @@ class Relaxation(LongRun):
         """The distribution now, shape ``(n, n, n)``."""
         return self._run.distribution()
 
-    def run(self, *, progress: bool = False) -> RelaxationResult:
-        """Run to the end, or until an equilibrium comes no nearer. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state and goes on when called again."""
+    def run(self, *, verify: bool | None = None, accuracy: float | None = None, progress: bool = False) -> RelaxationResult:
+        """Run to the end, or until an equilibrium comes no nearer. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state and goes on when called again.
+
+        Parameters
+        ----------
+        verify
+            Whether to repeat the run on other grids to estimate errors: by default where that takes seconds, ``True`` always, ``False`` never.
+        accuracy
+            A relative accuracy, such as 1e-3: grid, box, directions and steps are refined until all moments have it at the end, and the run
+            becomes that on the refined grid.
+        """
+        choice(verify, accuracy)
+        if self._start is None and (accuracy is not None or verify):
+            raise ValueError("an array is known on one grid; begin with a function f of n and the box")
         drive(self._run, self, progress=progress, what="relaxation")
-        return self.result()
+        start, run = self._start, self._run
+        if start is None or verify is False or self.steps == 0:
+            return self.result()
+        if accuracy is None:
+            return self._result(known(repeats(self, lambda: run.estimate(start, verify))))
+        fine, box, found = repeats(self, lambda: run.search(start, accuracy))
+        self._run, self._box = fine, box
+        drive(self._run, self, progress=progress, what="relaxation")
+        return self._result(known(found))
 
     def result(self) -> RelaxationResult:
         """The history so far and the distribution now."""
-        return RelaxationResult(**self._run.history(), f=self.f, box=self._box, device=self.device)
+        return self._result(NOTHING)
+
+    def _result(self, errors: Found) -> RelaxationResult:
+        columns: dict[str, Any] = self._run.history()
+        return RelaxationResult(**columns, f=self.f, box=self._box, device=self.device, **errors)
 
     def checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Write all that :meth:`resume` needs to go on to the same bits."""

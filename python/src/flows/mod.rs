@@ -35,5 +35,6 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(steady::gradient, m)?)?;
     m.add_function(wrap_pyfunction!(steady::directions, m)?)?;
     m.add_function(wrap_pyfunction!(bodies::flow_case, m)?)?;
+    m.add_function(wrap_pyfunction!(steady::velocities_of_plates, m)?)?;
     m.add_function(wrap_pyfunction!(units, m)?)
 }

@@ -43,6 +43,14 @@ fn axis(given: &Bound<'_, PyAny>) -> PyResult<Axis> {
     from_python(given)
 }
 
+/// Nodes along each axis, and functions of a node.
+pub(super) fn nodes(velocity: &VelocitySpace) -> (Vec<usize>, usize) {
+    let counts: Vec<usize> = velocity.axes().iter().map(Axis::len).collect();
+    let all: usize = velocity.shape().iter().product();
+    let functions = all / counts.iter().product::<usize>().max(1);
+    (counts, functions)
+}
+
 fn axes(given: &Bound<'_, PyAny>) -> PyResult<Vec<Axis>> {
     given.try_iter()?.map(|one| axis(&one?)).collect()
 }
@@ -171,6 +179,19 @@ impl PyProblem {
     #[getter]
     fn shape(&self) -> Vec<usize> {
         shape(&self.problem.space)
+    }
+
+    /// Nodes along each axis of the velocities, and functions of a node.
+    #[getter]
+    fn velocities(&self) -> (Vec<usize>, usize) {
+        nodes(&self.problem.velocity)
+    }
+
+    /// Phase-space cells, a function of a node counting as one.
+    #[getter]
+    fn unknowns(&self) -> usize {
+        let functions: usize = self.problem.velocity.shape().iter().product();
+        self.problem.space.cells() * functions
     }
 
     #[getter]

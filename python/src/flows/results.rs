@@ -7,6 +7,7 @@ use rarefy::bgk::boltzmann::cross_section;
 use rarefy::bgk::{Cavity, FaceFlux, Mach, Moments, ShockProfile, Space};
 use rarefy::collision::{CorrectionMethod, Method, Mirrors, OperatorConfig, VelocityGrid};
 
+use crate::accuracy::{Named, named};
 use crate::arrays::{array, columns};
 use crate::config::{to_python, with_given};
 use crate::errors::raise;
@@ -129,6 +130,32 @@ pub(super) fn profile<'py>(
     dict.set_item("upstream", to_python(py, &mach.upstream())?)?;
     dict.set_item("downstream", to_python(py, &mach.downstream())?)?;
     Ok(dict)
+}
+
+/// The quantities of a shock wave or a cavity whose errors are estimated.
+pub(super) fn quantities(
+    (mach, cavity): (Option<Mach>, Option<&Cavity>),
+    space: Option<&Space>,
+    moments: &[Moments],
+    lid: &FaceFlux,
+) -> PyResult<Vec<Named>> {
+    let quantities = match (mach, cavity, space) {
+        (Some(mach), _, Some(space)) => {
+            let profile = ShockProfile::new(mach, space, moments).map_err(raise)?;
+            profile.quantities()
+        }
+        (_, Some(cavity), _) => {
+            let mut found = cavity.quantities(&cavity.results(moments, lid));
+            // Heights are in l0 here.
+            for height in found.iter_mut().filter(|q| q.name == "vortex_centre") {
+                height.value *= cavity.delta;
+                height.scale *= cavity.delta;
+            }
+            found
+        }
+        _ => Vec::new(),
+    };
+    Ok(named(quantities))
 }
 
 pub(super) fn no_shock() -> PyErr {

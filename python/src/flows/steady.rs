@@ -9,8 +9,9 @@ use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySo
 use rarefy::bgk::{Cavity, Gas, Mach, Space};
 
 use super::problem::PyProblem;
-use super::results::{cavity_results, fields, molecules, profile};
+use super::results::{cavity_results, fields, molecules, profile, quantities};
 use super::transient::{by_integral, shock_wave};
+use crate::accuracy::Named;
 use crate::arrays::{array, columns};
 use crate::config::{to_python, with_given};
 use crate::driving::{self, Ends};
@@ -54,6 +55,24 @@ pub(super) fn gradient(delta: f64) -> f64 {
 pub(super) fn directions(delta: f64) -> (usize, usize) {
     let [angles, speeds] = Cavity::directions(delta);
     (angles, speeds)
+}
+
+/// The default velocities normal to plates and along them: for the temperatures that the gas reaches, and for molecules that fly along a thin channel.
+#[pyfunction]
+pub(super) fn velocities_of_plates(
+    delta: f64,
+    kind: &str,
+    strength: f64,
+    force: f64,
+    gas: &Bound<'_, PyDict>,
+    linear: bool,
+) -> PyResult<(usize, usize)> {
+    let gas: Gas = with_given(&Gas::default(), gas)?;
+    let resolution = match kind {
+        "poiseuille" => channel::resolution(delta, force, gas).map_err(raise)?,
+        _ => Resolution::of(drive(kind, strength), linear),
+    };
+    Ok((resolution.normal, resolution.tangential))
 }
 
 #[pyclass(name = "Steady", module = "rarefy._rarefy", frozen)]
@@ -273,6 +292,24 @@ impl PySteady {
             Ok((solver.status(), residuals, solver.config().tolerance()))
         })?;
         Ok((to_python(py, &status)?, array(py, residuals), tolerance))
+    }
+
+    /// The quantities of a shock wave or a cavity whose errors are estimated, and the error that the iteration leaves.
+    fn quantities(&self, py: Python<'_>) -> PyResult<(Vec<Named>, f64)> {
+        let found = self.run.with(py, SteadySolver::solution)?;
+        let [.., lid] = found.received();
+        let of = (self.mach, self.cavity.as_ref());
+        let quantities = quantities(of, self.space.as_ref(), &found.cells, &lid)?;
+        Ok((quantities, found.error_estimate))
+    }
+
+    /// Velocities along each axis of the collision integral; 0 of a model.
+    #[getter]
+    fn cubic(&self, py: Python<'_>) -> PyResult<usize> {
+        self.run.with(py, |solver| {
+            let integral = solver.problem().integral.as_ref();
+            Ok(integral.map_or(0, |operator| operator.grid.n()))
+        })
     }
 
     #[getter]

@@ -11,12 +11,13 @@ use rarefy::bgk::{
     SimulationConfig, Space, State, VelocitySpace,
 };
 use rarefy::collision::{CorrectionMethod, Method};
-use rarefy::run::Run as _;
+use rarefy::run::{Run as _, error_left};
 
-use super::problem::PyProblem;
+use super::problem::{PyProblem, nodes};
 use super::results::{
-    cavity_results, centres, fields, molecules, no_cavity, no_shock, profile, shape,
+    cavity_results, centres, fields, molecules, no_cavity, no_shock, profile, quantities, shape,
 };
+use crate::accuracy::Named;
 use crate::arrays::{array, doubles, in_order, shaped};
 use crate::config::{from_python, named, to_python, with_given};
 use crate::driving::{Ends, drive};
@@ -278,6 +279,27 @@ impl PySimulation {
 
     fn residual(&self, py: Python<'_>) -> PyResult<f64> {
         self.run.with(py, |march| march.residual())
+    }
+
+    /// Nodes along each axis of the velocities, and functions of a node.
+    #[getter]
+    fn velocities(&self, py: Python<'_>) -> PyResult<(Vec<usize>, usize)> {
+        self.run.with(py, |march| {
+            Ok(match march {
+                March::Model(run) => nodes(&run.config().problem.velocity),
+                March::Integral(run) => (vec![run.config().operator.grid.n(); 3], 1),
+            })
+        })
+    }
+
+    /// The quantities of a shock wave or a cavity whose errors are estimated, and the error that an end at this residual leaves.
+    fn quantities(&self, py: Python<'_>, residual: f64) -> PyResult<(Vec<Named>, f64)> {
+        let (space, (moments, fluxes), left) = self.run.with(py, |march| {
+            let left = error_left(march, residual);
+            Ok((march.space(), march.moments_and_fluxes()?, left))
+        })?;
+        let of = (self.mach, self.cavity.as_ref());
+        Ok((quantities(of, Some(&space), &moments, &fluxes[3])?, left))
     }
 
     /// Centres of the cells along x (0) or y (1).

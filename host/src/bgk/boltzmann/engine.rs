@@ -16,6 +16,10 @@ pub(super) trait Engine: Send {
     fn describe(&self) -> String;
     /// Takes so many time steps.
     fn advance(&mut self, steps: u64) -> Result<()>;
+    /// Most steps of one call: one where work may end within a step.
+    fn at_once(&self) -> u64 {
+        u64::MAX
+    }
     /// The values of its cells among those of all.
     fn own(&self) -> Range<usize>;
     /// The distributions of its cells, `[cell][ix][iy][iz]`.

@@ -322,8 +322,13 @@ impl Flow {
     /// # Errors
     /// A fault of the device; distributions that are none any more.
     pub fn advance(&mut self, steps: u64) -> Result<()> {
-        self.engine.run(|engine| engine.advance(steps))?;
-        self.step += steps;
+        let mut left = steps;
+        while left > 0 {
+            let steps = self.engine.at_once().min(left);
+            self.engine.run(|engine| engine.advance(steps))?;
+            self.step += steps;
+            left -= steps;
+        }
         Ok(())
     }
 

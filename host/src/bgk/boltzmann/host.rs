@@ -79,14 +79,16 @@ impl HostFlow {
     fn collide(&mut self) -> Result<()> {
         let nodes = self.grid.cells();
         let step = self.step;
-        let groups = self.f.chunks_mut(TOGETHER * nodes);
-        for (f, start) in groups.zip(self.streamed.chunks(TOGETHER * nodes)) {
+        let mut now = Vec::new();
+        // `f` stays until all cells have collided.
+        for start in self.streamed.chunks_mut(TOGETHER * nodes) {
+            now.resize(start.len(), 0.0);
             for keep in [0.0, 0.5] {
                 let rates = self.operator.evaluate_batch(match keep {
-                    0.0 => start,
-                    _ => &*f,
+                    0.0 => &*start,
+                    _ => &now,
                 })?;
-                let cells = f
+                let cells = now
                     .par_chunks_exact_mut(nodes)
                     .zip(start.par_chunks_exact(nodes));
                 cells.zip(&rates).for_each(|((f, start), evaluation)| {
@@ -97,7 +99,9 @@ impl HostFlow {
                     }
                 });
             }
+            start.copy_from_slice(&now);
         }
+        std::mem::swap(&mut self.f, &mut self.streamed);
         Ok(())
     }
 
@@ -217,13 +221,21 @@ impl Engine for HostFlow {
         for _ in 0..steps {
             match self.stepping {
                 Stepping::Split => {
+                    // Streaming in several directions leaves no state of before.
+                    let before = (self.passes.len() > 1).then(|| self.f.clone());
                     self.stream()?;
-                    self.collide()?;
+                    if let (Err(error), before) = (self.collide(), before) {
+                        self.f = before.unwrap_or(std::mem::take(&mut self.f));
+                        return Err(error);
+                    }
                 }
                 Stepping::Penalised => self.penalised()?,
             }
         }
         Ok(())
+    }
+    fn at_once(&self) -> u64 {
+        1
     }
     fn own(&self) -> Range<usize> {
         match &self.cut {

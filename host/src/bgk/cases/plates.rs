@@ -120,6 +120,25 @@ pub fn plates(
     linear: bool,
 ) -> Result<SteadyProblem> {
     let walls = walls(delta, drive, resolution.cells, accommodation, linear)?;
+    let nodes = nodes(drive, resolution, linear)?;
+    if !linear {
+        check_nodes(&nodes, &walls, drive, resolution)?;
+    }
+    if let (Drive::Couette(u), false) = (drive, linear) {
+        nodes.check(
+            "the gas between plates that slide so fast",
+            [0.0; 2],
+            hottest(u),
+        )?;
+    }
+    Ok(SteadyProblem {
+        linear,
+        ..between(walls, delta, resolution.cells, gas, nodes)
+    })
+}
+
+/// The velocities of a flow.
+fn nodes(drive: Drive, resolution: Resolution, linear: bool) -> Result<Nodes> {
     let normal = normal_velocities(resolution.normal, temperatures(drive, linear))?;
     let axes = match drive {
         Drive::Fourier(_) => vec![normal],
@@ -135,17 +154,42 @@ pub fn plates(
         Drive::Couette(_) => vec![normal, Axis::hermite(resolution.tangential)?],
     };
     let flow = axes.len();
-    let nodes = Nodes::of(&VelocitySpace::new(axes, flow)?);
-    if let (Drive::Couette(u), false) = (drive, linear) {
-        nodes.check(
-            "the gas between plates that slide so fast",
-            [0.0; 2],
-            hottest(u),
-        )?;
-    }
-    Ok(SteadyProblem {
-        linear,
-        ..between(walls, delta, resolution.cells, gas, nodes)
+    Ok(Nodes::of(&VelocitySpace::new(axes, flow)?))
+}
+
+/// Refuses velocities that do not hold the gas of the plates and of the start, and says how many do.
+fn check_nodes(
+    given: &Nodes,
+    walls: &[Wall; 2],
+    drive: Drive,
+    resolution: Resolution,
+) -> Result<()> {
+    let states = walls.map(|wall| (wall.velocity, wall.temperature));
+    let refused = |nodes: &Nodes| {
+        let mut states = states.iter().chain([&([0.0; 2], 1.0)]);
+        states.find_map(|&(velocity, temperature)| {
+            let found = nodes.matched("the gas at a plate", 1.0, velocity, temperature);
+            Some((temperature, found.err()?))
+        })
+    };
+    let Some((temperature, error)) = refused(given) else {
+        return Ok(());
+    };
+    let holds = |normal: &usize| {
+        let more = Resolution {
+            normal: *normal,
+            ..resolution
+        };
+        nodes(drive, more, false).is_ok_and(|nodes| refused(&nodes).is_none())
+    };
+    let own = resolution.normal;
+    Err(match (own + 1..=MOST_NORMAL).find(holds) {
+        Some(enough) => Error::invalid(
+            "nodes",
+            format!("{own} velocities, too coarse for the gas at temperature {temperature:.4}"),
+            format!("{enough} or more normal to the plates"),
+        ),
+        None => error,
     })
 }
 

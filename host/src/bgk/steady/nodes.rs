@@ -206,7 +206,7 @@ impl Nodes {
     }
 
     /// Parameters (density, velocity, temperature) whose sampled Maxwellian has exactly these moments.
-    pub(super) fn matched(
+    pub(in crate::bgk) fn matched(
         &self,
         what: &str,
         density: f64,

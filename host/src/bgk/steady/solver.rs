@@ -21,9 +21,13 @@ use super::sums::Swept;
 use crate::compute::{Pool, Resolved};
 use crate::error::{Error, Result};
 use crate::run::{Ending, Run};
+use crate::stop;
 
 /// Mean free paths from wall to wall beyond which roundoff in f64 exceeds a hundredth of the fluxes.
 const THICKEST: f64 = 1e12;
+
+/// Mean free paths from wall to wall below which sweeps alone find a flow in few iterations.
+const THIN: f64 = 10.0;
 
 /// An iteration towards a steady flow.
 pub struct SteadySolver {
@@ -37,6 +41,8 @@ pub struct SteadySolver {
     mixing: Anderson,
     x: Vec<f64>,
     y: Vec<f64>,
+    /// The last state before its correction, of a flow that may go on without one.
+    plain: Vec<f64>,
     residuals: Vec<f64>,
     spreads: Vec<f64>,
     /// Where the larger of change and spread was least, and what it was.
@@ -98,6 +104,7 @@ impl SteadySolver {
             mixing: Anderson::new(config.anderson_depth),
             y: x.clone(),
             x,
+            plain: Vec::new(),
             config: *config,
             problem,
             plan,
@@ -125,7 +132,7 @@ impl SteadySolver {
     /// One iteration; returns its change of the fields.
     ///
     /// # Errors
-    /// A state without a positive density or temperature, or a fault of the device.
+    /// A state without a positive density or temperature, or a fault of the device. After [`Error::Stopped`] the state is that of before.
     pub fn iterate(&mut self) -> Result<f64> {
         let pool = self.pool.clone();
         pool.run(|| self.iteration())
@@ -134,17 +141,21 @@ impl SteadySolver {
     fn iteration(&mut self) -> Result<f64> {
         let started = Instant::now();
         if self.residuals.is_empty() {
-            self.begin();
+            self.begin()?;
         }
-        let mut swept = self.sweeps.iterate(&self.x, &mut self.y)?;
-        self.plan.without_force(&mut swept);
-        self.plan.update(&self.x, &swept, &mut self.y);
+        let mut swept = self.sweep()?;
+        if !self.plan.is_admissible(&self.y) && self.leave_correction() {
+            swept = self.sweep()?;
+        }
         if !self.plan.is_admissible(&self.y) {
             return Err(Error::Numerical(format!(
                 "the state after {} iterations has no positive density and temperature everywhere; use {}",
                 self.residuals.len() + 1,
                 self.remedy()
             )));
+        }
+        if self.may_leave_correction() {
+            self.plain.clone_from(&self.y);
         }
         let renewed = self.correct(&swept)?;
         let unit = self.sweeps.flux_roundoff(1.0);
@@ -181,8 +192,40 @@ impl SteadySolver {
                 self.mixing.clear();
             }
         }
+        let is_thin = self.plan.thickness() < THIN;
+        if is_thin && self.status() == Some(Ending::Stalled) {
+            self.leave_correction();
+        }
         self.seconds += started.elapsed().as_secs_f64();
         Ok(change)
+    }
+
+    /// One sweep through the gas `x`; `y` has the state after it.
+    fn sweep(&mut self) -> Result<Swept> {
+        let mut swept = self.sweeps.iterate(&self.x, &mut self.y)?;
+        self.plan.without_force(&mut swept);
+        self.plan.update(&self.x, &swept, &mut self.y);
+        Ok(swept)
+    }
+
+    /// Whether the flow, between plates under a strong drive, may go on without a correction. Others have checkpoints, which do not keep that.
+    fn may_leave_correction(&self) -> bool {
+        let is_model = self.problem.integral.is_none();
+        let is_closed = self.plan.dimensions == 1 && matches!(self.plan.hold, Hold::Mass(_));
+        is_model && is_closed && !self.plan.linear && self.correction.is_some()
+    }
+
+    /// Goes on without the correction from the last state before it: fluid equations do not hold in thin gas that differs much from a Maxwellian, and sweeps alone find its flow.
+    fn leave_correction(&mut self) -> bool {
+        if !self.may_leave_correction() || self.plain.is_empty() {
+            return false;
+        }
+        self.correction = None;
+        self.x = std::mem::take(&mut self.plain);
+        self.plan.constrain(&mut self.x);
+        self.mixing.clear();
+        self.least = (self.residuals.len(), f64::INFINITY);
+        true
     }
 
     /// A way around a state that is no gas.
@@ -199,20 +242,28 @@ impl SteadySolver {
     }
 
     /// Begins with the model's flow instead of the given start, if the model finds one.
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<()> {
         let Some((problem, config)) = start::of_model(&self.problem, &self.config) else {
-            return;
+            return Ok(());
         };
         let found = Self::new(problem, &config).and_then(|mut model| {
-            model.advance(config.iterations)?;
+            while model.status().is_none() {
+                stop::check()?;
+                model.iterate()?;
+            }
             Ok(model.x)
         });
-        let Ok(fields) = found else { return };
+        let fields = match found {
+            Ok(fields) => fields,
+            Err(Error::Stopped) => return Err(Error::Stopped),
+            Err(_) => return Ok(()),
+        };
         let mut x = self.x.clone();
         x[..fields.len()].copy_from_slice(&fields);
         if self.sweeps.populate(&mut x) && self.plan.is_admissible(&x) {
             self.x = x;
         }
+        Ok(())
     }
 
     /// Adds the correction by the conservation laws to the moments of the last sweep: less of it where the state would not be a gas.

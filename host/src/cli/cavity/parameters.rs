@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::accuracy::scaled;
 use crate::bgk::boltzmann::{FlowConfig, Initial, Stepping};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Nodes, SteadyProblem};
@@ -11,7 +12,6 @@ use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::text::name_of;
 use crate::cli::values::{count, finite, named, positive};
-use crate::cli::verify::scaled;
 use crate::collision::{Mirrors, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
 

@@ -73,7 +73,9 @@ pub(in crate::cli) fn run<F: Flow>(
         Some(_) => (wanted, None),
         None => {
             report.watch_for_signals();
-            verify::refined(wanted, verify, args.common().quiet)?
+            let refined = verify::refined(wanted, verify, args.common().quiet)?;
+            report.leave_to_signals();
+            refined
         }
     };
     let mut outcome = if is_steady {

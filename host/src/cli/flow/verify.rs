@@ -2,30 +2,19 @@
 
 use super::case::{Flow, Outcome};
 use super::steady;
-use crate::accuracy::{Axis, Quantity, Reached};
+use crate::accuracy::{Axis, Quantity, Reached, Repeatable, SECONDS, Watch, Watched};
+use crate::bgk::errors::{OF_TIME, PATIENCE, STEPS, work_in_time, work_of_steady};
 use crate::bgk::steady::SteadySolver;
 use crate::cli::failure::Failure;
-use crate::cli::interrupt::Signals;
 use crate::cli::ranks;
 use crate::cli::report::Report;
 use crate::cli::steady::settled;
-use crate::cli::verify::{Repeatable, SECONDS, Verified, VerifyArgs, reached, verified};
+use crate::cli::verify::{Verified, VerifyArgs, reached, verified};
 use crate::error::Result;
 use crate::run::{self, Goal, Run};
 
 /// Steps between two residuals of a repeat in time.
 const LOOK: u64 = 50;
-/// Work of a step in time besides that on its unknowns, in updates of one.
-const STEP: f64 = 1e5;
-/// Work of the collision integral at a node, in updates of a model.
-pub(in crate::cli) const INTEGRAL: f64 = 600.0;
-/// Iterations of a steady flow: of a model, and around the integral.
-const ITERATIONS: [f64; 2] = [20.0, 12.0];
-/// Steps of a run in time that is yet to be made, and the share of [`SECONDS`] that repeats in time may take unasked.
-const STEPS: u64 = 5000;
-const OF_TIME: f64 = 0.1;
-/// A repeat in time takes at most so many times the steps of the run.
-const PATIENCE: u64 = 4;
 
 /// A flow on other grids.
 struct Repeats<'a, F: Flow> {
@@ -48,12 +37,13 @@ impl<F: Flow> Repeatable for Repeats<'_, F> {
             return f64::INFINITY;
         };
         let integral = flow.collisions().is_boltzmann();
-        let unknowns = flow.unknowns() as f64 * if integral { INTEGRAL } else { 1.0 };
+        let unknowns = flow.unknowns() as f64;
         if flow.is_steady() {
-            return unknowns * ITERATIONS[usize::from(integral)];
+            return work_of_steady(unknowns, integral);
         }
         let dt = |flow: &F| flow.time_options().dt.unwrap_or(1.0);
-        self.steps as f64 * dt(self.flow) / dt(&flow) * (unknowns + STEP)
+        let steps = self.steps as f64 * dt(self.flow) / dt(&flow);
+        work_in_time(unknowns, integral, steps)
     }
 
     fn tolerance(&self) -> f64 {
@@ -64,15 +54,15 @@ impl<F: Flow> Repeatable for Repeats<'_, F> {
         }
     }
 
-    fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
+    fn repeat(&self, grid: &[usize], watch: &dyn Watch) -> Result<Option<Vec<Quantity>>> {
         let flow = self.flow.on(grid)?;
         if !flow.is_steady() {
-            let found = in_time(&flow, PATIENCE * self.steps)?;
+            let found = in_time(&flow, PATIENCE * self.steps, watch)?;
             return Ok(found.map(|found| flow.quantities(&found)));
         }
         let case = flow.case()?;
         let mut solver = SteadySolver::new(case.problem.clone(), &steady::config(&flow))?;
-        let Some(solution) = settled(&mut solver)? else {
+        let Some(solution) = settled(&mut solver, watch)? else {
             return Ok(None);
         };
         let found = flow.found_steady(&case.problem, &solution)?;
@@ -81,7 +71,7 @@ impl<F: Flow> Repeatable for Repeats<'_, F> {
 }
 
 /// The results of a run in time to the end that it has; none if its residual does not get there in so many steps, or a signal comes.
-fn in_time<F: Flow>(flow: &F, most: u64) -> Result<Option<F::Found>> {
+fn in_time<F: Flow>(flow: &F, most: u64, watch: &dyn Watch) -> Result<Option<F::Found>> {
     let mut run = flow.begin()?.run;
     run.residual()?;
     let end = flow.time_options();
@@ -91,7 +81,7 @@ fn in_time<F: Flow>(flow: &F, most: u64) -> Result<Option<F::Found>> {
         every: end.until_residual.map(|_| LOOK),
         ..Goal::default()
     };
-    let ending = run::drive(&mut run, &goal, &mut Signals)?;
+    let ending = run::drive(&mut run, &goal, &mut Watched(watch))?;
     let done = ending.is_done();
     done.then(|| flow.found(&mut run)).transpose()
 }

@@ -9,14 +9,14 @@ use clap::ArgMatches;
 use super::parameters::IsotropicArgs;
 use super::results::Outcome;
 use super::state::{self, Saved, Snapshot};
-use super::verify::{self, Repeats};
+use super::verify::Run;
 use crate::accuracy::Reached;
 use crate::cli::drive::{self, CommandObserver};
 use crate::cli::failure::Failure;
 use crate::cli::report::Report;
 use crate::cli::{resume, steps};
 use crate::error::Result;
-use crate::isotropic::{Checkpoint, OperatorConfig, Relaxation, RelaxationConfig, rates};
+use crate::isotropic::{Checkpoint, OperatorConfig, Relaxation, RelaxationConfig, errors, rates};
 use crate::run::{Ending, Goal, Now};
 
 /// Default number of steps.
@@ -64,12 +64,13 @@ pub(super) fn start(
         Some(step) => step,
         None => 0.5 * rates(&config, &f)?.largest_step(),
     };
-    let repeats = Repeats {
+    let whole = Run {
         parameters,
+        config: &config,
         f: &f,
         course: Some((step * steps as f64, steps)),
     };
-    let (parameters, search) = verify::refined(&repeats, accuracy)?;
+    let (parameters, search) = whole.refined(accuracy)?;
     report.time("search", begun.elapsed());
     report.set_parameters(&parameters);
     let (parameters, config, f) = parameters.resolved()?;
@@ -248,15 +249,16 @@ impl InTime<'_> {
         let first = self.run.history(0)[0].moments;
         let rates = match self.parameters.spectrum {
             None => None,
-            Some(count) => Some(verify::decay_rates(&config, &first, count)?),
+            Some(count) => Some(errors::decay_rates(&config, &first, count)?),
         };
-        let found = verify::quantities(&config, &first, &last.f, rates.as_deref().unwrap_or(&[]));
-        let repeats = Repeats {
+        let found = errors::quantities(&config, &first, &last.f, rates.as_deref().unwrap_or(&[]));
+        let whole = Run {
             parameters: self.parameters,
+            config: &config,
             f: &self.kept[0].f,
             course: Some((self.run.time(), steps)),
         };
-        let errors = verify::errors(&repeats, found, self.search.as_ref(), &mut report)?;
+        let errors = whole.errors(found, self.search.as_ref(), &mut report)?;
         let outcome = Outcome {
             parameters: self.parameters,
             init: &self.parameters.init,

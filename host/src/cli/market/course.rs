@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::parameters::{Clock, MarketArgs};
 use super::results::{Sample, Step};
+use crate::accuracy::{Watch, Watched};
 use crate::cli::drive::{self, CommandObserver};
 use crate::cli::failure::Failure;
-use crate::cli::interrupt::Signals;
 use crate::cli::report::Report;
 use crate::error::{Error, Result};
 use crate::isotropic::market::{Market, MarketConfig, Start};
@@ -117,10 +117,11 @@ pub(super) fn trade(
     Ok((observer.shown, observer.history, completed.spent))
 }
 
-/// The states at the points, without a word; none if a signal comes.
+/// The states at the points, without a word; none if the work is stopped.
 pub(super) fn shown(
     market: &mut Market,
     (clock, points): (Clock, &[f64]),
+    watch: &dyn Watch,
 ) -> Result<Option<Vec<Sample>>> {
     let mut observer = MarketObserver::new(market, (clock, points))?;
     let goal = observer.goal();
@@ -128,7 +129,7 @@ pub(super) fn shown(
         0 => Ok(ControlFlow::Continue(())),
         _ => observer.record(market, now),
     };
-    let ending = run::drive(market, &goal, &mut run::every(1, (Signals, see)))?;
+    let ending = run::drive(market, &goal, &mut run::every(1, (Watched(watch), see)))?;
     Ok((ending != Ending::Interrupted).then_some(observer.shown))
 }
 

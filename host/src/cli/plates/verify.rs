@@ -3,23 +3,14 @@
 use super::flow::{Flow, Kind, Measured};
 use super::parameters::{PlatesArgs, Velocities};
 use super::solver::solver;
-use crate::accuracy::{Axis, Quantity, Reached};
+use crate::accuracy::{Axis, Quantity, Reached, Repeatable, SECONDS, Watch, scaled};
+use crate::bgk::errors::{NORMAL, axes_of_plates, quantities_of_plates, work_of_plates};
 use crate::bgk::steady::Solution;
-use crate::bgk::steady::plates::MAX_CELLS;
 use crate::cli::failure::Failure;
-use crate::cli::flow::INTEGRAL;
 use crate::cli::report::Report;
 use crate::cli::steady::settled;
-use crate::cli::verify::{Repeatable, SECONDS, Verified, reached, scaled, verified};
-use crate::collision::VelocityGrid;
+use crate::cli::verify::{Verified, reached, verified};
 use crate::error::Result;
-
-/// Iterations of a flow, about.
-const ITERATIONS: f64 = 15.0;
-/// Velocities normal to the plates, of either sign.
-const NORMAL: std::ops::RangeInclusive<usize> = 3..=64;
-/// Velocity of the gas at the plates that its error compares with: half of the drive.
-const WALL: f64 = 0.5;
 
 /// A flow on other grids.
 struct Repeats<'a> {
@@ -29,16 +20,7 @@ struct Repeats<'a> {
 
 impl Repeatable for Repeats<'_> {
     fn axes(&self) -> Vec<Axis> {
-        let velocities = if self.full.collisions.is_boltzmann() {
-            Axis::velocities(
-                Axis::MIDPOINTS,
-                VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
-                2,
-            )
-        } else {
-            Axis::velocities(Axis::GAUSS, NORMAL, 1)
-        };
-        vec![Axis::cells(4..=MAX_CELLS), velocities]
+        axes_of_plates(self.full.collisions.is_boltzmann())
     }
 
     fn grid(&self) -> Vec<usize> {
@@ -46,23 +28,18 @@ impl Repeatable for Repeats<'_> {
     }
 
     fn work(&self, grid: &[usize]) -> f64 {
-        let [cells, nodes] = [grid[0], grid[1]].map(|count| count as f64);
-        let unknowns = match self.flow.kind {
-            _ if self.full.collisions.is_boltzmann() => cells * nodes.powi(3) * INTEGRAL,
-            Kind::Fourier => 4.0 * cells * nodes,
-            Kind::Couette | Kind::Poiseuille => 4.0 * cells * nodes * nodes,
-        };
-        ITERATIONS * unknowns
+        let is_fourier = self.flow.kind == Kind::Fourier;
+        work_of_plates(grid, self.full.collisions.is_boltzmann(), is_fourier)
     }
 
     fn tolerance(&self) -> f64 {
         self.full.tolerance()
     }
 
-    fn repeat(&self, grid: &[usize]) -> Result<Option<Vec<Quantity>>> {
+    fn repeat(&self, grid: &[usize], watch: &dyn Watch) -> Result<Option<Vec<Quantity>>> {
         let full = on(self.full, grid);
         let mut solver = solver(&full, self.flow)?;
-        let Some(solution) = settled(&mut solver)? else {
+        let Some(solution) = settled(&mut solver, watch)? else {
             return Ok(None);
         };
         let found = self.flow.measure(&solution, solver.flow_rate());
@@ -88,14 +65,8 @@ fn on(full: &PlatesArgs, grid: &[usize]) -> PlatesArgs {
 /// The flux, and the gas at the plates.
 fn quantities(flow: &Flow, found: Measured) -> Vec<Quantity> {
     let [flux, wall] = flow.names();
-    let wall = Quantity::new(wall, found.wall);
-    vec![
-        Quantity::new(flux, found.flux),
-        match flow.kind {
-            Kind::Poiseuille => wall,
-            Kind::Couette | Kind::Fourier => wall.of_scale(WALL),
-        },
-    ]
+    let named = [(flux, found.flux), (wall, found.wall)];
+    quantities_of_plates(named, flow.kind != Kind::Poiseuille)
 }
 
 /// The arguments with the grid that has the accuracy that they ask for, and the search.

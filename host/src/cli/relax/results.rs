@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::parameters::RelaxArgs;
 use super::state::{COLUMNS, Sample, State, row_of};
-use crate::cli::distribution::{Init, equilibrium_entropy};
+use crate::cli::distribution::Init;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
@@ -116,7 +116,7 @@ impl Outcome<'_> {
     /// H of the Maxwellian that conservation leads to.
     fn equilibrium(&self) -> f64 {
         let m = &self.first().moments;
-        equilibrium_entropy(m.density, m.temperature)
+        Moments::entropy_at_rest(m.density, m.temperature)
     }
 
     /// The smallest value of f in the whole run.

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::accuracy::scaled;
 use crate::bgk::boltzmann::{Collisions, ShockWave, Stepping};
 use crate::bgk::{Mach, Shock, ShockProfile, SimulationConfig, Space};
 use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, MODEL_MOLECULES};
 use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::values::{count, finite, positive};
-use crate::cli::verify::scaled;
 use crate::collision::{CorrectionMethod, Order, Scattering, Spectral};
 use crate::error::{Error, Result};
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
 from .. import _rarefy
+from .._accuracy import Errors
 from .._results import Array
-from .._run import Backend, Precision, complete, compute, given
+from .._run import Backend, Precision, compute, given
 from .fields import FlowResult, draw_map
 from .solving import Collisions, Correction, Iteration, March, Method, Model, Sphere, cubic, gas, molecules, rarefaction, refuse
+from .verifying import Flow, Solver, solved
 
 Quadrature = Literal["polar", "half-range", "midpoint"]
 
@@ -31,6 +34,8 @@ class CavityResult(FlowResult):
         Height of its centre on the vertical centre line.
     vertical, horizontal
         Positions and ``u_x/U``, ``u_y/U`` on the centre lines.
+    discretisation_error, accuracy
+        Errors of ``drag_wall``, ``flow``, ``centre`` and ``drag_cell``, as those of :class:`ShockResult`.
     """
 
     delta: float
@@ -42,6 +47,8 @@ class CavityResult(FlowResult):
     horizontal: tuple[Array, Array]
     status: str
     residuals: Array
+    discretisation_error: Errors | None = None
+    accuracy: dict[str, Any] | None = None
 
     def plot(self, name: str = "temperature", ax: Any = None) -> Any:
         """Plot a field with streamlines; returns the axes of matplotlib."""
@@ -83,6 +90,8 @@ def cavity(
     sphere: Sphere | None = None,
     dt: float | None = None,
     scheme: str | None = None,
+    verify: bool | None = None,
+    accuracy: float | None = None,
     progress: bool = False,
     backend: Backend = "auto",
     precision: Precision = "f64",
@@ -106,7 +115,7 @@ def cavity(
         Speed of the lid and accommodation coefficient of the walls.
     steady, linear
         Whether to solve for the steady flow directly, and linearised about rest. With ``time`` or ``dt`` the flow runs in time.
-    time, rtol, iterations, dt, scheme, model, prandtl, omega, scattering, method, order, correction, sphere, progress, backend, precision, threads
+    time, rtol, iterations, dt, scheme, model, prandtl, omega, scattering, method, order, correction, sphere, verify, accuracy, progress, backend, precision, threads
         As for :func:`shock`.
 
     Returns
@@ -125,37 +134,53 @@ def cavity(
     boltzmann = collisions == "boltzmann"
     steady = steady and time is None and dt is None
     walls = given(lid=lid, accommodation=accommodation, gas=gas(model, prandtl, omega))
-    solver: Iteration | March
     if boltzmann:
         refuse("model", model=model, prandtl=prandtl, omega=omega, quadrature=quadrature, linear=linear or None)
-        n = cubic(velocities) or _rarefy.CAVITY_NODES[0]
-        reach = _rarefy.CAVITY_REACH[1] if vmax is None else vmax
-        problem = _rarefy.Problem.cavity(delta, cells, [("uniform", n, -reach, reach)] * 2, walls, True)
-        operator = molecules(scattering, method, order, correction, sphere) | where
-        if steady:
-            options = given(closure=scheme, rtol=rtol, iterations=iterations) | where
-            solver = Iteration(_rarefy.Steady.by_integral(problem, (n, reach), operator, options), "cavity")
-        else:
-            run = _rarefy.Simulation.boltzmann(problem, (n, reach), dt, scheme, None, operator)
-            solver = March(run, time, rtol, iterations, "cavity")
     else:
         refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction, sphere=sphere)
-        counts = [velocities] if isinstance(velocities, int) else velocities
-        polar, axes = _nodes(quadrature or ("polar" if steady else "half-range"), counts, _rarefy.CAVITY_REACH[0] if vmax is None else vmax, delta, steady)
-        problem = _rarefy.Problem.cavity(delta, cells, axes, walls)
+    rule = quadrature or ("polar" if steady else "half-range")
+    reach = _rarefy.CAVITY_REACH[int(boltzmann)] if vmax is None else vmax
+    asked = [velocities] if isinstance(velocities, int) else velocities
+    counts = [cubic(velocities) or _rarefy.CAVITY_NODES[0]] * 3 if boltzmann else _counts(rule, asked, delta, steady)
+    polar = rule == "polar" and not boltzmann
+
+    def problem_on(cells: int, counts: list[int]) -> _rarefy.Problem:
+        if boltzmann:
+            return _rarefy.Problem.cavity(delta, cells, [("uniform", counts[0], -reach, reach)] * 2, walls, True)
+        return _rarefy.Problem.cavity(delta, cells, _axes(rule, counts, reach), walls)
+
+    def solve(cells: int, counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver:
+        most = iterations if most is None else most
+        problem = problem_on(cells, counts)
+        if boltzmann:
+            operator = molecules(scattering, method, order, correction, sphere) | where
+            box = (counts[0], reach)
+            if steady:
+                options = given(closure=scheme, rtol=rtol, iterations=iterations) | where
+                return Iteration(_rarefy.Steady.by_integral(problem, box, operator, options), "cavity", quiet=quiet)
+            run = _rarefy.Simulation.boltzmann(problem, box, dt if step is None else step, scheme, None, operator)
+            return March(run, time, rtol, most, "cavity", quiet=quiet)
         if steady:
             options = given(closure=scheme, rtol=rtol, iterations=iterations) | where
-            solver = Iteration(_rarefy.Steady.of_problem(problem, polar, linear, options), "cavity")
-        else:
-            run = _rarefy.Simulation(problem, dt or problem.time_step, given(scheme=scheme) | where)
-            solver = March(run, time, rtol, iterations, "cavity")
+            angles = (counts[0], counts[1]) if polar else None
+            return Iteration(_rarefy.Steady.of_problem(problem, angles, linear, options), "cavity", quiet=quiet)
+        length = dt or problem.time_step if step is None else min(step, problem.time_step)
+        run = _rarefy.Simulation(problem, length, given(scheme=scheme) | where)
+        return March(run, time, rtol, most, "cavity", quiet=quiet)
 
-    def work(progress: bool) -> CavityResult:
-        course = solver(progress)
+    unknowns = float(problem_on(cells, counts).unknowns)
+    if boltzmann:
+        unknowns = float(cells**2 * prod(counts))
+    elif polar:
+        unknowns = 4.0 * cells**2 * prod(counts)
+    first = solve(cells, counts, None, None, quiet=False)
+    flow = Flow("cavity", boltzmann, polar, cells, counts, unknowns, solve, first)
+
+    def result(solver: Solver, course: dict[str, Any]) -> CavityResult:
         fields, results = solver.found("fields", "cavity")
         return CavityResult(
-            x=problem.centres(0),
-            y=problem.centres(1),
+            x=solver.solver.centres(0),
+            y=solver.solver.centres(1),
             **fields,
             **results,
             **course,
@@ -164,23 +189,27 @@ def cavity(
             device=solver.solver.device,
         )
 
-    return complete(work, progress)
+    return solved(flow, result, verify, accuracy, progress)
 
 
-def _nodes(rule: str, counts: Sequence[int] | None, vmax: float, delta: float, steady: bool) -> tuple[tuple[int, int] | None, list[Any]]:
-    """Directions and speeds, or none; and the axes of the velocities."""
+def _counts(rule: str, counts: Sequence[int] | None, delta: float, steady: bool) -> list[int]:
+    """Directions and speeds, or velocities along both axes."""
     if rule == "polar":
         if not steady:
             raise ValueError("quadrature='polar' is for steady flows; in time half-range and midpoint are there")
         if counts is not None and len(counts) != 2:
             raise ValueError("quadrature='polar' takes velocities=(directions of a quadrant, speeds)")
-        angles, speeds = counts or _rarefy.directions(delta)
-        return (int(angles), int(speeds)), [("half-range", 20, 0.0, 0.0)] * 2
-    kinds = {"half-range": ("half-range", 0.0, 0.0), "midpoint": ("uniform", -vmax, vmax)}
-    if rule not in kinds:
+        return list(counts or _rarefy.directions(delta))
+    if rule not in ("half-range", "midpoint"):
         raise ValueError(f"'{rule}' is no quadrature; choose polar, half-range or midpoint")
-    kind, low, high = kinds[rule]
     in_time, half_range, midpoint = _rarefy.CAVITY_NODES
     usual = [in_time if not steady else half_range if rule == "half-range" else midpoint] * 2
-    counts = usual if counts is None else list(counts) * 2 if len(counts) == 1 else counts
-    return None, [(kind, int(n), low, high) for n in counts]
+    return usual if counts is None else list(counts) * 2 if len(counts) == 1 else list(counts)
+
+
+def _axes(rule: str, counts: list[int], vmax: float) -> list[Any]:
+    """The axes of the velocities; polar nodes replace them."""
+    if rule == "polar":
+        return [("half-range", 20, 0.0, 0.0)] * 2
+    kind, low, high = ("half-range", 0.0, 0.0) if rule == "half-range" else ("uniform", -vmax, vmax)
+    return [(kind, int(n), low, high) for n in counts]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from .. import _rarefy
+from .._accuracy import Errors
 from .._results import Array
-from .._run import Backend, Precision, complete, compute, given
+from .._run import Backend, Precision, compute, given
 from .fields import FlowResult
 from .solving import Collisions, Correction, Iteration, Method, Model, Sphere, cubic, gas, molecules, rarefaction, refuse
+from .verifying import Flow, Solver, solved
 
 Kind = Literal["couette", "fourier", "poiseuille"]
 
@@ -29,6 +31,8 @@ class PlatesResult(FlowResult):
         Velocity of the gas at the plate per U or per X/2, or excess of its temperature per dT.
     faces
         What passes each plate, by ``"left"`` and ``"right"``.
+    discretisation_error, accuracy
+        Errors of ``flux`` and ``at_wall``, as those of :class:`ShockResult`.
     """
 
     delta: float
@@ -38,6 +42,8 @@ class PlatesResult(FlowResult):
     residuals: Array
     error_estimate: float
     faces: dict[str, Any]
+    discretisation_error: Errors | None = None
+    accuracy: dict[str, Any] | None = None
 
     def plot(self, name: str | None = None, ax: Any = None) -> Any:
         """Plot a field between the plates, by default that which is driven; returns the axes of matplotlib."""
@@ -78,6 +84,11 @@ class _Gap:
         strength = 0.0 if self.kind == "poiseuille" else self.strength
         return _rarefy.Steady.gap(self.delta, drive, strength, self._force, None, operator, (cubic(self.velocities), self.vmax), self._sweeps())
 
+    def counts(self, gas: dict[str, Any], linear: bool) -> list[int]:
+        """Velocities of a model normal to the plates, and along them."""
+        usual = _rarefy.velocities_of_plates(self.delta, self.kind, self.strength, self._force, gas, linear)
+        return [own or other for own, other in zip(self._gauss(), usual, strict=True)]
+
     @property
     def _force(self) -> float:
         """The acceleration that a fall of the pressure over the distance of the plates is."""
@@ -116,6 +127,8 @@ def _plates(
     gas: dict[str, Any],
     operator: dict[str, Any],
     options: dict[str, Any],
+    verify: bool | None,
+    accuracy: float | None,
     progress: bool,
     where: dict[str, Any],
 ) -> PlatesResult:
@@ -123,18 +136,38 @@ def _plates(
     # Of the force along a channel, which depends on its width.
     driven = _rarefy.gradient(delta) if strength is None else float(strength)
     gap = _Gap(kind, 1.0 if linear else driven, delta, *velocities, options)
-    if collisions == "boltzmann":
+    boltzmann = collisions == "boltzmann"
+    if boltzmann:
         refuse("model", linear=linear or None, accommodation=None if accommodation == 1.0 else accommodation, scheme=options.get("closure"), **gas)
-        solver = Iteration(gap.by_integral(operator | where), kind)
     else:
         refuse("boltzmann", sphere=operator.pop("spectral", None), **operator)
-        solver = Iteration(gap.solver(gas, linear, accommodation, where), kind)
 
-    def work(progress: bool) -> PlatesResult:
-        course = solver(progress)
-        fields, faces, estimate, rate = solver.found("fields", "faces", "error_estimate", "flow_rate")
+    def solve(cells: int | None, counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver:
+        most_along = 64
+        on = gap
+        if counts:
+            on = replace(gap, cells=cells, velocities=counts[0] if boltzmann else (counts[0], min(counts[1], most_along)))
+        solver = on.by_integral(operator | where) if boltzmann else on.solver(gas, linear, accommodation, where)
+        return Iteration(solver, kind, quiet=quiet)
+
+    def measured(solver: Solver) -> tuple[float, float]:
+        faces, rate = solver.found("faces", "flow_rate")
         left, right = ({name: float(value[0]) for name, value in faces[side].items()} for side in ("left", "right"))
-        flux, at_wall = gap.measured(left, right, rate)
+        return gap.measured(left, right, rate)
+
+    def quantities(solver: Solver) -> tuple[list[Any], float]:
+        (estimate,) = solver.found("error_estimate")
+        return _rarefy.quantities_of_plates(*measured(solver), kind != "poiseuille"), estimate
+
+    first = solve(gap.cells, [], None, None, quiet=False)
+    assert isinstance(first, Iteration)
+    counts = [first.solver.cubic] if boltzmann else gap.counts(gas, linear)
+    flow = Flow(kind, boltzmann, False, len(first.solver.centres(0)), counts, 0.0, solve, first, quantities)
+
+    def result(solver: Solver, course: dict[str, Any]) -> PlatesResult:
+        fields, faces, estimate = solver.found("fields", "faces", "error_estimate")
+        left, right = ({name: float(value[0]) for name, value in faces[side].items()} for side in ("left", "right"))
+        flux, at_wall = measured(solver)
         return PlatesResult(
             x=solver.solver.centres(0),
             y=None,
@@ -149,7 +182,7 @@ def _plates(
             faces={"left": left, "right": right},
         )
 
-    return complete(work, progress)
+    return solved(flow, result, verify, accuracy, progress)
 
 
 def couette(
@@ -174,6 +207,8 @@ def couette(
     scheme: Literal["diamond", "upwind"] | None = None,
     rtol: float | None = None,
     iterations: int | None = None,
+    verify: bool | None = None,
+    accuracy: float | None = None,
     progress: bool = False,
     backend: Backend = "auto",
     precision: Precision = "f64",
@@ -198,7 +233,7 @@ def couette(
     velocities, vmax
         Normal velocities of either sign and tangential ones, (20, 8), or more normal ones where the gas needs them. Or, with the collision integral, one number for each axis of a cube of half-width
         ``vmax``; 0.4 apart by default, and half a thermal speed of the colder plate.
-    model, prandtl, omega, scattering, method, order, correction, sphere, scheme, rtol, iterations, progress, backend, precision, threads
+    model, prandtl, omega, scattering, method, order, correction, sphere, scheme, rtol, iterations, verify, accuracy, progress, backend, precision, threads
         As for :func:`shock`.
 
     Returns
@@ -224,6 +259,8 @@ def couette(
         gas(model, prandtl, omega),
         molecules(scattering, method, order, correction, sphere),
         given(closure=scheme, rtol=rtol, iterations=iterations),
+        verify,
+        accuracy,
         progress,
         compute(backend, precision, threads),
     )
@@ -251,6 +288,8 @@ def fourier(
     scheme: Literal["diamond", "upwind"] | None = None,
     rtol: float | None = None,
     iterations: int | None = None,
+    verify: bool | None = None,
+    accuracy: float | None = None,
     progress: bool = False,
     backend: Backend = "auto",
     precision: Precision = "f64",
@@ -279,6 +318,8 @@ def fourier(
         gas(model, prandtl, omega),
         molecules(scattering, method, order, correction, sphere),
         given(closure=scheme, rtol=rtol, iterations=iterations),
+        verify,
+        accuracy,
         progress,
         compute(backend, precision, threads),
     )
@@ -305,6 +346,8 @@ def poiseuille(
     scheme: Literal["diamond", "upwind"] | None = None,
     rtol: float | None = None,
     iterations: int | None = None,
+    verify: bool | None = None,
+    accuracy: float | None = None,
     progress: bool = False,
     backend: Backend = "auto",
     precision: Precision = "f64",
@@ -338,6 +381,8 @@ def poiseuille(
         gas(model, prandtl, omega),
         molecules(scattering, method, order, correction, sphere),
         given(closure=scheme, rtol=rtol, iterations=iterations),
+        verify,
+        accuracy,
         progress,
         compute(backend, precision, threads),
     )

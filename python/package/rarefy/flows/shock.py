@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
 from .. import _rarefy
+from .._accuracy import Errors
 from .._results import Array, Result
-from .._run import Backend, Precision, complete, compute, given
+from .._run import Backend, Precision, compute, given
 from .solving import Collisions, Correction, Iteration, March, Method, Model, Sphere, cubic, gas, molecules, refuse
+from .verifying import Flow, Solver, solved
 
 MEAN_FREE_PATH = 8.0 / (5.0 * np.sqrt(np.pi))
 
@@ -34,6 +37,11 @@ class ShockResult(Result):
         ``"converged"``, or how else the run ended.
     residuals
         Changes of the iterations of a steady solution.
+    discretisation_error
+        Estimated errors of ``thickness``, ``least_heat_flux``, ``largest_temperature`` and ``midpoint``: for each by axis of the grid, and their
+        ``total``. None where they are not estimated.
+    accuracy
+        The ``accuracy`` that was asked for, as ``wanted``, whether it is ``reached``, the ``grid`` and ``grids_computed``; else None.
     """
 
     mach: float
@@ -54,6 +62,8 @@ class ShockResult(Result):
     status: str
     residuals: Array
     device: str
+    discretisation_error: Errors | None = None
+    accuracy: dict[str, Any] | None = None
 
     _columns = ("density", "velocity", "temperature", "pxx", "heat_flux")
     _axes = ("x",)
@@ -104,6 +114,8 @@ def shock(
     sphere: Sphere | None = None,
     dt: float | None = None,
     scheme: str | None = None,
+    verify: bool | None = None,
+    accuracy: float | None = None,
     progress: bool = False,
     backend: Backend = "auto",
     precision: Precision = "f64",
@@ -135,6 +147,11 @@ def shock(
         Degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21, with which collisions are spectral; 11 by default, in a shock up to 21 by the Mach number.
     dt, scheme
         Time step, and interpolation: in time ``"vanleer"`` or ``"upwind"``, steady ``"diamond"`` or ``"upwind"``.
+    verify
+        Whether to repeat the run on other grids to estimate the errors of the results: by default where that takes seconds, ``True`` always,
+        ``False`` never. Errors beyond one per cent give a warning.
+    accuracy
+        A relative accuracy, such as 1e-3: cells and velocities are refined until all results have it.
     progress
         Whether to show a bar of tqdm.
     backend, precision, threads
@@ -154,37 +171,49 @@ def shock(
     True
     """
     where = compute(backend, precision, threads)
+    boltzmann = collisions == "boltzmann"
     steady = steady and time is None and dt is None
-    solver: Iteration | March
-    if collisions == "boltzmann":
+    if boltzmann:
         refuse("model", model=model, prandtl=prandtl, omega=omega)
-        options = given(
-            cells=cells,
-            sides=sides,
-            velocities=cubic(velocities),
-            cut=cut,
-        )
-        options |= molecules(scattering, method, order, correction, sphere) | where
-        if steady:
-            iteration = given(closure=scheme, rtol=rtol, iterations=iterations) | where
-            solver = Iteration(_rarefy.Steady.wave(float(mach), options, iteration), "shock")
-        else:
-            run = _rarefy.Simulation.wave(float(mach), options | given(dt=dt, scheme=scheme))
-            solver = March(run, time, rtol, iterations, "shock")
     else:
         refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction, sphere=sphere)
-        counts = [velocities] if isinstance(velocities, int) else velocities
-        problem = _rarefy.Problem.shock(float(mach), given(cells=cells, sides=sides, velocities=counts, cut=cut, gas=gas(model, prandtl, omega)))
+
+    asked: Any = cubic(velocities) if boltzmann else [velocities] if isinstance(velocities, int) else velocities
+
+    def problem_on(cells: int | None, counts: Any) -> _rarefy.Problem:
+        return _rarefy.Problem.shock(float(mach), given(cells=cells, sides=sides, velocities=counts, cut=cut, gas=gas(model, prandtl, omega)))
+
+    def solve(cells: int | None, counts: Any, step: float | None, most: int | None, *, quiet: bool) -> Solver:
+        step, most = dt if step is None else step, iterations if most is None else most
+        if boltzmann:
+            n = counts[0] if isinstance(counts, list) else counts
+            options = given(cells=cells, sides=sides, velocities=n, cut=cut)
+            options |= molecules(scattering, method, order, correction, sphere) | where
+            if steady:
+                iteration = given(closure=scheme, rtol=rtol, iterations=iterations) | where
+                return Iteration(_rarefy.Steady.wave(float(mach), options, iteration), "shock", quiet=quiet)
+            run = _rarefy.Simulation.wave(float(mach), options | given(dt=step, scheme=scheme))
+            return March(run, time, rtol, most, "shock", quiet=quiet)
+        problem = problem_on(cells, counts)
         if steady:
             options = given(closure=scheme, rtol=rtol, iterations=iterations)
-            solver = Iteration(_rarefy.Steady.of_problem(problem, None, False, options | where), "shock")
-        else:
-            run = _rarefy.Simulation(problem, dt or problem.time_step, given(scheme=scheme) | where)
-            solver = March(run, time, rtol, iterations, "shock")
+            return Iteration(_rarefy.Steady.of_problem(problem, None, False, options | where), "shock", quiet=quiet)
+        run = _rarefy.Simulation(problem, step or problem.time_step, given(scheme=scheme) | where)
+        return March(run, time, rtol, most, "shock", quiet=quiet)
 
-    def work(progress: bool) -> ShockResult:
-        course = solver(progress)
+    first = solve(cells, asked, None, None, quiet=False)
+    if isinstance(first, March):
+        nodes, functions = first.solver.velocities
+    elif boltzmann:
+        nodes, functions = [first.solver.cubic] * 3, 1
+    else:
+        nodes, functions = problem_on(cells, asked).velocities
+    size = len(first.solver.centres(0))
+    unknowns = float(size * functions * prod(nodes))
+    flow = Flow("shock", boltzmann, False, size, nodes, unknowns, solve, first)
+
+    def result(solver: Solver, course: dict[str, Any]) -> ShockResult:
         (profile,) = solver.found("shock")
         return ShockResult(**profile, **course, device=solver.solver.device)
 
-    return complete(work, progress)
+    return solved(flow, result, verify, accuracy, progress)

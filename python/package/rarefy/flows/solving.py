@@ -58,9 +58,28 @@ def rarefaction(delta: float | None, kn: float | None) -> float:
 class Iteration:
     """A steady solver, which a call takes to its end."""
 
-    def __init__(self, solver: _rarefy.Steady, what: str) -> None:
+    def __init__(self, solver: _rarefy.Steady, what: str, *, quiet: bool = False) -> None:
         self.solver, self._what = solver, what
-        warn(solver.warnings)
+        warn([] if quiet else solver.warnings)
+
+    @property
+    def tolerance(self) -> float:
+        """The change of an iteration that ends it."""
+        return self.solver.course()[2]
+
+    @property
+    def settled(self) -> bool:
+        """Whether the flow is found."""
+        return self.solver.course()[0] in ("converged", "at-roundoff")
+
+    @property
+    def steps_ahead(self) -> int:
+        """Steps in time."""
+        return 1
+
+    def quantities(self) -> tuple[list[Any], float]:
+        """Quantities whose errors are estimated, and the error that the iteration leaves."""
+        return self.solver.quantities()
 
     def __call__(self, progress: bool) -> dict[str, Any]:
         """Iterate; return how it ended and the residuals."""
@@ -77,9 +96,11 @@ class Iteration:
 class March:
     """A run in time, which a call takes to an end, or until little changes."""
 
-    def __init__(self, solver: _rarefy.Simulation, time: float | None, residual: float | None, most: int | None, what: str) -> None:
+    def __init__(
+        self, solver: _rarefy.Simulation, time: float | None, residual: float | None, most: int | None, what: str, *, quiet: bool = False
+    ) -> None:
         self.solver, self._what = solver, what
-        warn(solver.warnings)
+        warn([] if quiet else solver.warnings)
         dt = solver.dt
         self._time = time is not None
         self._end = int(np.ceil(time / dt - 1e-9)) if time is not None else _rarefy.MOST_STEPS if most is None else most
@@ -90,6 +111,29 @@ class March:
         self._seen: list[tuple[int, float, float]] = []
         if not self._time:
             solver.residual()
+
+    @property
+    def tolerance(self) -> float:
+        """Steps in time have none."""
+        return 0.0
+
+    @property
+    def settled(self) -> bool | None:
+        """Whether little changes any more; None of a run to a time."""
+        return None if self._residual is None else self._last <= self._residual
+
+    @property
+    def _last(self) -> float:
+        return self._seen[-1][2] if self._seen else float("inf")
+
+    @property
+    def steps_ahead(self) -> int:
+        """Steps to the end, about."""
+        return max(1, self._end - self.solver.steps) if self._time else _rarefy.STEPS_AHEAD
+
+    def quantities(self) -> tuple[list[Any], float]:
+        """Quantities whose errors are estimated, and the error that the end of the run leaves."""
+        return self.solver.quantities(0.0 if self._time else self._last)
 
     def __call__(self, progress: bool) -> dict[str, Any]:
         """Advance; return how it ended and the residuals on the way."""
