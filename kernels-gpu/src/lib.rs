@@ -15,6 +15,7 @@
 //! | [`boltzmann`] | streaming on the grid of the collision integral |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 //! | [`signed_digit`] | kernels of exact sums and dot products |
+//! | [`flow`] | sweeps of steady flows past bodies |
 //! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
 //! | [`longman`] | infinite integrals of oscillating functions |
 #![no_std]
@@ -34,6 +35,7 @@ extern crate std;
 pub mod bgk;
 pub mod boltzmann;
 pub mod collision;
+pub mod flow;
 pub mod isotropic;
 pub mod longman;
 pub mod signed_digit;

@@ -84,22 +84,79 @@ fn wrong_case_files_are_refused_in_one_line_with_the_place() {
     write(at, CASE);
     for (more, why) in [
         (
-            "--backend cuda",
-            "--backend cuda: flows past bodies run on the CPU",
+            "--precision f32 --backend cpu",
+            "precision: f32; expected f64 for flows past bodies on a CPU",
         ),
-        (
-            "--backend emulator",
-            "--backend emulator: flows past bodies run on the CPU",
-        ),
-        (
-            "--precision f32",
-            "--precision f32: flows past bodies are computed in f64",
-        ),
-        ("--devices 2", "--devices: flows past bodies run on the CPU"),
+        ("--devices 2", "--devices: a flow past bodies takes one GPU"),
         ("--tolerance 0", "--tolerance"),
         ("--iterations 0", "--iterations"),
     ] {
         refused(at, &words(&format!("flow case.toml {more}")), why);
+    }
+}
+
+/// Forces and heat of a run.
+fn loads(at: &Path, line: &str) -> Vec<f64> {
+    let output = done(at, &words(line));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    let body = &record["result"]["bodies"][0];
+    ["force_x", "force_y", "moment", "heat"]
+        .map(|key| number(&body[key]))
+        .to_vec()
+}
+
+#[test]
+fn kernels_find_the_forces_of_the_cpu() {
+    let dir = folder();
+    let at = dir.path();
+    // A few sweeps of a few velocities: the emulator checks each access to memory.
+    let small = CASE
+        .replace("step = 0.9", "step = 1.3")
+        .replace("h = 0.1\n", "h = 0.2\n")
+        .replace("tolerance = 1e-3", "tolerance = 3e-2");
+    write(at, &small);
+    let line = "flow case.toml --json --quiet --overwrite --out run";
+    let cpu = loads(at, &format!("{line} --backend cpu"));
+    let emulated = loads(at, &format!("{line} --backend emulator"));
+    let single = loads(at, &format!("{line} --backend emulator --precision f32"));
+    for ((cpu, emulated), single) in cpu.iter().zip(emulated).zip(single) {
+        assert!((emulated - cpu).abs() < 1e-9, "{emulated} {cpu}");
+        assert!((single - cpu).abs() < 1e-4, "{single} {cpu}");
+    }
+    let periodic = small
+        .replace("model = \"shakhov\"", "linear = true")
+        .replace("[velocities]\nkind = \"uniform\"\nstep = 1.3\n", "")
+        .replace(
+            "{ kind = \"stream\", speed_ratio = 1.82574 }",
+            "{ kind = \"periodic\" }",
+        )
+        .replace(
+            "bottom = { kind = \"mirror\" }",
+            "bottom = { kind = \"periodic\" }",
+        );
+    write(at, &periodic);
+    let why = "sides: periodic ones of a linear flow; expected the CPU";
+    refused(at, &words(&format!("{line} --backend emulator")), why);
+}
+
+#[test]
+fn a_gpu_finds_the_forces_of_the_cpu() {
+    if crate::support::device().is_none() {
+        return;
+    }
+    let dir = folder();
+    let at = dir.path();
+    write(at, &CASE.replace("tolerance = 1e-3", "tolerance = 1e-7"));
+    let line = "flow case.toml --json --quiet --overwrite --out run";
+    let cpu = loads(at, &format!("{line} --backend cpu"));
+    let double = loads(at, &format!("{line} --backend cuda"));
+    let single = loads(
+        at,
+        &format!("{line} --backend cuda --precision f32 --tolerance 1e-4"),
+    );
+    for ((cpu, double), single) in cpu.iter().zip(double).zip(single) {
+        assert!((double - cpu).abs() < 1e-6, "{double} {cpu}");
+        assert!((single - cpu).abs() < 1e-3, "{single} {cpu}");
     }
 }
 

@@ -20,7 +20,6 @@ use super::report::Report;
 use super::streams;
 use super::text::shown_if;
 use super::values::{named, positive, whole};
-use crate::compute::{Backend, Precision, Resolved};
 use crate::flow::{self, Case, Findings, Machine};
 use examples::Example;
 use results::Outcome;
@@ -61,30 +60,19 @@ pub(super) struct FlowCaseArgs {
 }
 
 impl FlowCaseArgs {
-    /// Refuses options that flows past bodies do not have.
-    fn refuse_options(&self) -> std::result::Result<(), Failure> {
+    /// The machine that sweeps. A linear flow between periodic sides stays on the CPU, unless the user asks for another machine.
+    ///
+    /// # Errors
+    /// More than one device; a machine that cannot be had; f32 on a CPU.
+    fn machine(&self, case: &Case) -> std::result::Result<(Machine, String), Failure> {
         let common = &self.common;
-        let backend = match common.backend {
-            Backend::Cuda => Some("cuda"),
-            Backend::Emulator => Some("emulator"),
-            _ => None,
-        };
-        if let Some(backend) = backend {
-            return Err(Failure::Usage(format!(
-                "--backend {backend}: flows past bodies run on the CPU; leave it out"
-            )));
-        }
-        if common.precision == Precision::F32 {
-            return Err(Failure::Usage(
-                "--precision f32: flows past bodies are computed in f64; leave it out".into(),
-            ));
-        }
         if common.devices.is_some() {
             return Err(Failure::Usage(
-                "--devices: flows past bodies run on the CPU; leave it out".into(),
+                "--devices: a flow past bodies takes one GPU; leave it out".into(),
             ));
         }
-        Ok(())
+        let (machine, resolved) = Machine::of(case, common.backend, common.precision)?;
+        Ok((machine, resolved.describe()))
     }
 
     /// The case with the options of the command line.
@@ -105,16 +93,16 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     if let Some(example) = args.example {
         return streams::print(example.text());
     }
-    args.refuse_options()?;
     let path = args.case.as_deref().unwrap_or_else(|| "".as_ref());
     let case = file::read(path, |case| args.apply(case))?;
+    let (machine, described) = args.machine(&case)?;
     let mut report = Report::new("flow", args, &args.common, started);
     report.reads(path);
     report.open()?;
     report.set("case", &case);
-    report.set("machine", Resolved::Cpu.describe());
+    report.set("machine", described);
     let begun = Instant::now();
-    let found = solve(args, &case, &mut report)?;
+    let found = solve(args, &case, &machine, &mut report)?;
     let spent = begun.elapsed();
     report.time("iterations", spent);
     report_end(&case, &found, &mut report)?;
@@ -139,6 +127,7 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
 fn solve(
     args: &FlowCaseArgs,
     case: &Case,
+    machine: &Machine,
     report: &mut Report,
 ) -> std::result::Result<Findings, Failure> {
     report.watch_for_signals();
@@ -146,10 +135,6 @@ fn solve(
     let mut progress = Progress::new("flow", common.quiet || common.json);
     let goal = case.solver.tolerance.ln();
     let mut first = None;
-    let machine = match common.backend {
-        Backend::Reference => Machine::Reference,
-        _ => Machine::Cpu,
-    };
     let found = flow::solve(case, machine, &mut |done, change| {
         let first = *first.get_or_insert(change.max(f64::MIN_POSITIVE).ln());
         // Changes fall about exponentially.

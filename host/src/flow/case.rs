@@ -35,6 +35,15 @@ pub struct Case {
 }
 
 impl Case {
+    /// Whether the lines of a linear flow between periodic sides are closed exactly, which the CPU does.
+    pub fn closes_lines(&self) -> bool {
+        let sides = [&self.sides.left, &self.sides.bottom];
+        self.gas.linear
+            && sides
+                .iter()
+                .any(|side| matches!(side, Side::Periodic { .. }))
+    }
+
     /// A gas in a domain with its sides, without bodies.
     pub fn new(gas: GasOf, domain: Domain, sides: Sides) -> Self {
         Self {

@@ -1,33 +1,15 @@
 //! The gas: relaxation models, their local equilibria on the nodes, and the moments that they need.
 //!
-//! A node carries two functions of the velocity in the plane (C. K. Chu 1965): g, the distribution with v_z integrated out, and h, its second moment over v_z. Units: v0 = sqrt(2 R T0), density n0, so that a Maxwellian is
-//!
-//! ```text
-//! g = n/(pi T) exp(-c^2/T),   h = (T/2) g,   c = v - u
-//! S_g = g (1 + k.c (c^2/T - 2)),   S_h = h (1 + k.c (c^2/T - 1)),   k = (8/5) (1 - Pr) q/(n T^2)
-//! ```
-//!
-//! with k = 0 for BGK and the second line Shakhov's model. The linearised equation has `f = M (1 + ...)` with the perturbations g and h over the Maxwellian at rest:
-//!
-//! ```text
-//! S_g = n + 2 u.v + T (v^2 - 1) + k.v (v^2 - 2),   S_h = (n + 2 u.v + T v^2 + k.v (v^2 - 1))/2,   k = (8/5) (1 - Pr) q
-//! ```
+//! The formulas at a node are those of the kernels, [`rarefy_kernels::flow::gas`].
+
+use rarefy_kernels::flow::gas as kernels;
 
 use crate::flow::{GasOf, ModelName};
 
-/// Unknowns of a cell: density, momentum, energy `n (u^2 + 3T/2)`, heat flux. Linearised: n, u, `3 (n + T)/2`, q.
-pub(in crate::flow) const UNKNOWNS: usize = 6;
-
-/// Moments of what crosses a face or a segment: mass, momentum along x and y, and twice the energy.
-pub(in crate::flow) const MOMENTS: usize = 4;
+pub(in crate::flow) use kernels::{FREQUENCY, MOMENTS, UNKNOWNS};
 
 /// Numbers of a cell that its equilibrium is evaluated from.
-///
-/// Nonlinear: n/(pi T), u, 1/T, k, nu, T/2. Linear: n, 2u, T, k, nu, 1/2.
-pub(in crate::flow) type Coefficients = [f64; 8];
-
-/// The place of the relaxation frequency among the [`Coefficients`].
-pub(in crate::flow) const FREQUENCY: usize = 6;
+pub(in crate::flow) type Coefficients = kernels::Coefficients<f64>;
 
 /// A macroscopic state: density, mean velocity and temperature, or their perturbations.
 pub(in crate::flow) type Primitive = [f64; 4];
@@ -125,67 +107,32 @@ impl Gas {
 #[inline(always)]
 pub(in crate::flow) fn equilibrium<const LINEAR: bool>(
     c: &Coefficients,
-    [vx, vy]: [f64; 2],
+    v: [f64; 2],
     exponential: impl Fn(f64) -> f64,
 ) -> [f64; 2] {
-    if LINEAR {
-        let square = vx * vx + vy * vy;
-        let k = c[4] * vx + c[5] * vy;
-        let drift = c[0] + c[1] * vx + c[2] * vy;
-        [
-            drift + c[3] * (square - 1.0) + k * (square - 2.0),
-            0.5 * (drift + c[3] * square + k * (square - 1.0)),
-        ]
-    } else {
-        let (cx, cy) = (vx - c[1], vy - c[2]);
-        let square = (cx * cx + cy * cy) * c[3];
-        let g = c[0] * exponential(-square);
-        let k = c[4] * cx + c[5] * cy;
-        [
-            g * (1.0 + k * (square - 2.0)),
-            g * c[7] * (1.0 + k * (square - 1.0)),
-        ]
-    }
+    kernels::equilibrium::<f64, LINEAR, false>(c, v, exponential)
 }
 
 /// A node's part of a cell's sums: what `f - S` has of the conserved quantities, and the heat flux of f about the mean velocity of S.
 #[inline(always)]
 pub(in crate::flow) fn sums<const LINEAR: bool>(
     c: &Coefficients,
-    [vx, vy]: [f64; 2],
+    v: [f64; 2],
     weight: f64,
     f: [f64; 2],
     s: [f64; 2],
 ) -> [f64; UNKNOWNS] {
-    let square = vx * vx + vy * vy;
-    let [dg, dh] = [weight * (f[0] - s[0]), weight * (f[1] - s[1])];
-    let (cx, cy, weighed) = if LINEAR {
-        (vx, vy, square - 2.5)
-    } else {
-        let (cx, cy) = (vx - c[1], vy - c[2]);
-        (cx, cy, cx * cx + cy * cy)
-    };
-    let energy = 0.5 * weight * (weighed * f[0] + f[1]);
-    [
-        dg,
-        vx * dg,
-        vy * dg,
-        square * dg + dh,
-        cx * energy,
-        cy * energy,
-    ]
+    let mut sums = [0.0; UNKNOWNS];
+    kernels::add_sums::<f64, LINEAR, false>(&mut sums, c, v, weight, f, s);
+    sums
 }
 
 /// A node's part of a flux; `part` is its volume times its velocity through the face.
 #[inline(always)]
-pub(in crate::flow) fn flux([vx, vy]: [f64; 2], part: f64, [g, h]: [f64; 2]) -> [f64; MOMENTS] {
-    let mass = part * g;
-    [
-        mass,
-        vx * mass,
-        vy * mass,
-        (vx * vx + vy * vy) * mass + part * h,
-    ]
+pub(in crate::flow) fn flux(v: [f64; 2], part: f64, f: [f64; 2]) -> [f64; MOMENTS] {
+    let mut moments = [0.0; MOMENTS];
+    kernels::add_flux::<f64, false>(&mut moments, v, part, f);
+    moments
 }
 
 /// Adds to each sum its part.

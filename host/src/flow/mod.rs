@@ -35,7 +35,7 @@ const ROUGH: f64 = 1e-2;
 /// A case that cannot be computed: [`Error::Input`] with the field and what would do.
 pub fn solve(
     case: &Case,
-    machine: Machine,
+    machine: &Machine,
     observe: &mut dyn FnMut(usize, f64) -> bool,
 ) -> Result<Findings> {
     let case = &case.resolve()?;

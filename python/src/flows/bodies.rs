@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rarefy::{Backend, Precision};
 use rarefy::flow::{self, Case, Fields, Findings, Machine, Segment};
 
 use crate::arrays::{columns, shaped};
@@ -18,17 +19,22 @@ type Solved<'py> = (
 );
 
 #[pyfunction]
-#[pyo3(signature = (case, observe=None))]
+#[pyo3(signature = (case, observe=None, backend="auto", precision="f64"))]
 pub(super) fn flow_case<'py>(
     py: Python<'py>,
     case: &Bound<'py, PyAny>,
     observe: Option<Py<PyAny>>,
+    backend: &str,
+    precision: &str,
 ) -> PyResult<Solved<'py>> {
     let case: Case = from_python(case)?;
     let case = case.resolve().map_err(raise)?;
+    let backend: Backend = backend.parse().map_err(raise)?;
+    let precision: Precision = precision.parse().map_err(raise)?;
+    let (machine, _) = Machine::of(&case, backend, precision).map_err(raise)?;
     let mut stopped: Option<PyErr> = None;
     let found = compute(py, || {
-        flow::solve(&case, Machine::Cpu, &mut |done, change| {
+        flow::solve(&case, &machine, &mut |done, change| {
             let seen = Python::attach(|py| {
                 py.check_signals()?;
                 match &observe {

@@ -1,7 +1,8 @@
 //! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
 
-mod cell;
 mod correction;
+mod device;
+mod engine;
 mod reference;
 mod reflection;
 mod sweep;
@@ -11,6 +12,7 @@ pub(in crate::flow) use sweep::Swept;
 pub(in crate::flow) use unknowns::Unknowns;
 
 use correction::Correction;
+use engine::Sweeps;
 use sweep::{Inflow, Input, Sweep};
 
 use super::face::{Border, Emission};
@@ -18,6 +20,7 @@ use super::gas::{UNKNOWNS, equilibrium};
 use super::problem::Problem;
 use super::{Acceleration, Solver};
 use crate::bgk::steady::anderson::Anderson;
+use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 use crate::flow::machine::Machine;
 
@@ -27,8 +30,8 @@ const LAGGED_WEIGHT: f64 = 0.02;
 /// Iterations without a smaller change after which the iteration stalls.
 const PATIENCE: usize = 150;
 
-/// Roundoff of a change, over the largest value.
-const ROUNDOFF: f64 = 32.0 * f64::EPSILON;
+/// Roundoff of a change, over the largest value and in units of the arithmetic's.
+const ROUNDOFF: f64 = 32.0;
 
 /// Least temperature of an outlet.
 const COLDEST: f64 = 1e-3;
@@ -73,6 +76,8 @@ pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) side_emission: [Option<Emission>; 4],
     gas_cells: Vec<usize>,
     machine: Machine,
+    /// The machine at work, from the first sweep on.
+    engine: Option<Box<dyn Sweeps>>,
     /// Sides with lagged inflow: two opposite mirrors, walls that mirror a part, periodic ones of nonlinear flows, and both of doubly periodic ones.
     lags: [bool; 4],
     mass: f64,
@@ -82,7 +87,7 @@ pub(in crate::flow) struct Steady<'a> {
 
 impl<'a> Steady<'a> {
     /// Starts from the state of the problem.
-    pub(in crate::flow) fn new(problem: &'a Problem, solver: &Solver, machine: Machine) -> Self {
+    pub(in crate::flow) fn new(problem: &'a Problem, solver: &Solver, machine: &Machine) -> Self {
         let space = &problem.space;
         let gas_cells: Vec<usize> = (0..space.len()).filter(|&k| space.is_gas(k)).collect();
         let start = problem.gas.unknowns(problem.start);
@@ -144,7 +149,8 @@ impl<'a> Steady<'a> {
             emission,
             side_emission,
             gas_cells,
-            machine,
+            machine: machine.clone(),
+            engine: None,
             lags,
             mass,
             anderson: Anderson::new(solver.depth),
@@ -166,7 +172,7 @@ impl<'a> Steady<'a> {
     ) -> Result<Ending> {
         let mut best = (f64::INFINITY, 0);
         for iteration in 1..=solver.iterations {
-            let swept = self.sweep();
+            let swept = self.sweep()?;
             let mut next = self.next(&swept);
             self.keep_admissible(&mut next)?;
             if let Some(correction) = &mut self.correction
@@ -205,7 +211,17 @@ impl<'a> Steady<'a> {
     }
 
     /// Sweeps from the present state.
-    fn sweep(&self) -> Swept {
+    fn sweep(&mut self) -> Result<Swept> {
+        let (sweep, input) = self.parts();
+        let engine = match &mut self.engine {
+            Some(engine) => engine,
+            none => none.insert(engine(&self.machine, &sweep, &input)?),
+        };
+        engine.run(&sweep, &input)
+    }
+
+    /// A sweep, and the present state as its input.
+    fn parts(&self) -> (Sweep<'a>, Input) {
         let problem = self.problem;
         let (gas, space) = (&problem.gas, &problem.space);
         let cells = (0..space.len())
@@ -247,10 +263,7 @@ impl<'a> Steady<'a> {
             mirrored: self.state.mirrored.clone(),
             sides,
         };
-        match self.machine {
-            Machine::Cpu => sweep.run(&input),
-            Machine::Reference => reference::run(&sweep, &input),
-        }
+        (sweep, input)
     }
 
     fn inflow(&self, k: usize) -> Inflow {
@@ -457,6 +470,7 @@ impl<'a> Steady<'a> {
         let spread = ranges.map(|[low, high, _, _]| high - low);
         let widest = spread.iter().copied().fold(0.0, f64::max);
         let linear = self.problem.gas.linear;
+        let unit = self.engine.as_ref().map_or(f64::EPSILON, |e| e.unit());
         let mut largest = (0.0_f64, 0.0_f64);
         for ([_, _, most, changed], spread) in ranges.iter().zip(spread) {
             let scale = match linear {
@@ -464,7 +478,7 @@ impl<'a> Steady<'a> {
                 false => spread.max(1e-2 * most).max(1e-3 * widest).max(1e-6),
             };
             largest.0 = largest.0.max(changed / scale);
-            largest.1 = largest.1.max(ROUNDOFF * most / scale);
+            largest.1 = largest.1.max(ROUNDOFF * unit * most / scale);
         }
         largest
     }
@@ -611,6 +625,17 @@ impl<'a> Steady<'a> {
     }
 }
 
+/// The engine of a machine.
+fn engine(machine: &Machine, sweep: &Sweep<'_>, input: &Input) -> Result<Box<dyn Sweeps>> {
+    let sides = &input.sides;
+    Ok(match machine {
+        Machine::Cpu => Box::new(sweep::Vectors),
+        Machine::Reference => Box::new(reference::Loops),
+        Machine::Cuda(device, precision) => device::new(device.clone(), *precision, sweep, sides)?,
+        Machine::Emulator(precision) => device::new(Emulator::default(), *precision, sweep, sides)?,
+    })
+}
+
 /// Mass of the gas.
 fn mass(problem: &Problem, state: &Unknowns) -> f64 {
     let volumes = problem.space.volume.iter();
@@ -631,4 +656,48 @@ fn start_values(problem: &Problem) -> Vec<f64> {
         (values[m], values[count + m]) = (g, h);
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::device;
+    use super::*;
+    use crate::compute::Precision;
+    use crate::flow::Case;
+
+    /// One sweep of a stream past a body by the kernels has the sums of plain loops, for velocities that fill no batches and lie unevenly about zero.
+    #[test]
+    fn sums_of_kernels_are_those_of_loops() {
+        let text = r#"
+            gas = { model = "shakhov", delta = 3, omega = 0.734 }
+            domain = { x = [-1.5, 1.5], y = [0, 1.5], h = 0.25 }
+            velocities = { kind = "uniform", step = 0.8 }
+            [sides]
+            left = { kind = "stream", speed_ratio = 3 }
+            right = { kind = "stream", speed_ratio = 3 }
+            bottom = { kind = "mirror" }
+            top = { kind = "stream", speed_ratio = 3 }
+            [[body]]
+            shape = "circle"
+            radius = 0.5
+            "#;
+        let case: Case = toml::from_str(text).unwrap();
+        let case = case.resolve().unwrap();
+        let problem = Problem::new(&case, 1.0).unwrap();
+        let steady = Steady::new(&problem, &case.solver, &Machine::Reference);
+        let (sweep, input) = steady.parts();
+        let mut kernels =
+            device::new(Emulator::default(), Precision::F64, &sweep, &input.sides).unwrap();
+        let found = kernels.run(&sweep, &input).unwrap();
+        let expected = reference::Loops.run(&sweep, &input).unwrap();
+        let flat = |swept: &Swept| {
+            let sides = swept.sides.iter().flatten().flatten().flatten();
+            let all = swept.cells.iter().flatten();
+            let all = all.chain(swept.segments.iter().flatten()).chain(sides);
+            all.copied().collect::<Vec<f64>>()
+        };
+        for (at, (a, b)) in flat(&found).into_iter().zip(flat(&expected)).enumerate() {
+            assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{at}: {a} {b}");
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! The sweep in plain loops: one velocity after another, cell by cell in upwind order.
 
-use super::cell::{self, Fluxes};
+use rarefy_kernels::flow::cell::{self, Fluxes};
+
+use super::engine::Sweeps;
 use super::sweep::{DAMPING, Inflow, Input, Sweep, Swept};
+use crate::error::Result;
 use crate::flow::gas::{FREQUENCY, MOMENTS, add, equilibrium, flux, sums};
 use crate::flow::space::{Kind, Segment};
 use crate::maxwellian::lanes::LANES;
@@ -9,8 +12,17 @@ use crate::maxwellian::lanes::LANES;
 /// Both functions of a node.
 type Pair = [f64; 2];
 
+/// Sweeps in plain loops.
+pub(super) struct Loops;
+
+impl Sweeps for Loops {
+    fn run(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
+        Ok(run(sweep, input))
+    }
+}
+
 /// Sweeps once.
-pub(super) fn run(sweep: &Sweep<'_>, input: &Input) -> Swept {
+fn run(sweep: &Sweep<'_>, input: &Input) -> Swept {
     let mut swept = sweep.empty();
     for stage in &sweep.stages {
         for chunk in &sweep.nodes.chunks {
@@ -151,7 +163,7 @@ impl March<'_> {
                             (DAMPING * flux[1 - along] / (nu + flux[along])).min(1.0);
                     }
                     let inflow = [0, 1].map(|q| [x[q], y[q]]);
-                    let found = cell::full::<SOFT>(source, nu, flux, theta, inflow);
+                    let found = cell::full::<f64, SOFT, false>(source, nu, flux, theta, inflow);
                     let part = |k: usize| [found[0][k], found[1][k]];
                     (part(0), part(1), part(2))
                 }
@@ -162,7 +174,7 @@ impl March<'_> {
                     let flux = self.fluxes(&space.open[k], normal);
                     let closure = &space.closures[s].0[self.quadrant][usize::from(normal < 0.0)];
                     let inflow = [0, 1].map(|q| [x[q], y[q], wall[q]]);
-                    let found = cell::cut::<SOFT>(source, nu, flux, closure, inflow);
+                    let found = cell::cut::<f64, SOFT, false>(source, nu, flux, closure, inflow);
                     let part = |k: usize| [found[0][k], found[1][k]];
                     if let Some(swept) = &mut swept {
                         self.arrive(swept, s, part(3));
@@ -205,10 +217,11 @@ impl March<'_> {
 
     /// Velocity through a segment into the gas, times its length.
     fn normal(&self, segment: &Segment) -> f64 {
-        segment.length * (self.v[0] * segment.normal[0] + self.v[1] * segment.normal[1])
+        let normal = segment.normal.map(|part| segment.length * part);
+        cell::through(self.v, normal)
     }
 
-    fn fluxes(&self, open: &[f64; 4], normal: f64) -> Fluxes {
+    fn fluxes(&self, open: &[f64; 4], normal: f64) -> Fluxes<f64> {
         let side = |axis: usize, out: bool| {
             let upper = (self.v[axis] > 0.0) == out;
             self.v[axis].abs() * open[2 * axis + usize::from(upper)]

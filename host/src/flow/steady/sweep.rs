@@ -11,8 +11,12 @@
 
 use rayon::prelude::*;
 
-use super::cell::{self, Fluxes};
-use crate::flow::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS, add, equilibrium, flux, sums};
+use rarefy_kernels::flow::cell::{self, Fluxes};
+use rarefy_kernels::flow::gas as kernels;
+
+use super::engine::Sweeps;
+use crate::error::Result;
+use crate::flow::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS, add, flux};
 use crate::flow::nodes::{Chunk, Nodes};
 use crate::flow::space::{Kind, Space};
 use crate::maxwellian::lanes::{Job, LANES, LaneReal, Lanes, on_widest};
@@ -93,9 +97,18 @@ pub(in crate::flow) struct Sweep<'a> {
     pub(in crate::flow) stages: Vec<Vec<usize>>,
 }
 
+/// Sweeps with velocities in vector registers, on all cores.
+pub(super) struct Vectors;
+
+impl Sweeps for Vectors {
+    fn run(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
+        Ok(sweep.run(input))
+    }
+}
+
 impl Sweep<'_> {
     /// Sweeps once.
-    pub(in crate::flow) fn run(&self, input: &Input) -> Swept {
+    fn run(&self, input: &Input) -> Swept {
         let mut swept = self.empty();
         for stage in &self.stages {
             let chunks: Vec<&Chunk> = self
@@ -145,7 +158,7 @@ impl Sweep<'_> {
     }
 
     /// Faces of a side.
-    fn faces(&self, side: usize) -> usize {
+    pub(super) fn faces(&self, side: usize) -> usize {
         if side < 2 {
             self.space.ny()
         } else {
@@ -268,39 +281,12 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
         let lagged = [0, 2].map(|side| matches!(input.sides[side], Inflow::Closed { .. }));
         let both = lagged[0] && lagged[1];
 
-        let inflow = |side: usize, face: usize| -> Pair {
-            let load = |values: &[f64], at: usize| -> Lanes<f64> {
-                std::array::from_fn(|l| values[at * nodes.len() + chunk.first + l])
-            };
-            match &input.sides[side] {
-                Inflow::Faces(faces) => velocity.equilibrium::<LINEAR, FUSED>(&faces[face]),
-                Inflow::Wall {
-                    faces,
-                    accommodation,
-                    mirrored,
-                } => {
-                    let mut pair = velocity.equilibrium::<LINEAR, FUSED>(&faces[face]);
-                    let image = [load(mirrored, 2 * face), load(mirrored, 2 * face + 1)];
-                    for q in 0..2 {
-                        for l in 0..LANES {
-                            pair[q][l] =
-                                accommodation * pair[q][l] + (1.0 - accommodation) * image[q][l];
-                        }
-                    }
-                    pair
-                }
-                Inflow::Values(values) | Inflow::Closed { values, .. } => {
-                    [load(values, 2 * face), load(values, 2 * face + 1)]
-                }
-                Inflow::Mirror => {
-                    let images = &nodes.mirrored[side / 2][chunk.first..chunk.first + LANES];
-                    let left = &earlier.left[side];
-                    let of = |k: usize| -> Lanes<f64> {
-                        std::array::from_fn(|l| left[(2 * face + k) * nodes.len() + images[l]])
-                    };
-                    [of(0), of(1)]
-                }
-            }
+        let here = Here {
+            sweep,
+            input,
+            earlier,
+            chunk,
+            velocity: &velocity,
         };
         let closed = match &input.sides[2 * along] {
             Inflow::Closed { jump, .. } => {
@@ -311,16 +297,15 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
             _ => None,
         };
 
-        let mut passing: Vec<Pair> = (0..length)
-            .map(|cell| {
-                let face = if forward_cell {
-                    cell
-                } else {
-                    length - 1 - cell
-                };
-                inflow(sides_in[across], face)
-            })
-            .collect();
+        let mut passing = vec![NOTHING; length];
+        for (cell, values) in passing.iter_mut().enumerate() {
+            let face = if forward_cell {
+                cell
+            } else {
+                length - 1 - cell
+            };
+            *values = here.inflow::<LINEAR, FUSED>(sides_in[across], face);
+        }
         for (cell, values) in passing.iter().enumerate() {
             let face = if forward_cell {
                 cell
@@ -349,19 +334,6 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
         };
 
         let mut arrived = vec![0.0; sweep.loose * 2 * LANES];
-        // A wall emits its Maxwellian, and mirrors a part of the arrivals.
-        let from_wall = |s: usize| -> Pair {
-            let mut pair = velocity.equilibrium::<LINEAR, FUSED>(&input.segments[s]);
-            if let (alpha, Some(place)) = sweep.accommodation[s] {
-                for (q, lanes) in pair.iter_mut().enumerate() {
-                    let image = &input.mirrored[(2 * place + q) * nodes.len() + chunk.first..];
-                    for (lane, image) in lanes.iter_mut().zip(image) {
-                        *lane = alpha * *lane + (1.0 - alpha) * image;
-                    }
-                }
-            }
-            pair
-        };
         let mut to_wall = |s: usize, values: &Pair| {
             if let Some(place) = sweep.accommodation[s].1 {
                 for (q, lanes) in values.iter().enumerate() {
@@ -374,7 +346,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
             let o = if forward_line { line } else { lines - 1 - line };
             let first_line = line == 0;
             let mut going = match closed {
-                None => inflow(sides_in[along], o),
+                None => here.inflow::<LINEAR, FUSED>(sides_in[along], o),
                 Some(_) => NOTHING,
             };
             if closed.is_some() {
@@ -430,26 +402,15 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                     match kind {
                         Kind::Full => {
                             let [dx, dy] = space.widths(i, j);
-                            for l in 0..LANES {
-                                let flux = [velocity.x[l].abs() * dy, velocity.y[l].abs() * dx];
-                                let mut damped = [1.0; 2];
-                                if both && first_line {
-                                    let rest = nu + flux[along];
-                                    damped[across] = (DAMPING * flux[across] / rest).min(1.0);
-                                }
-                                let source = [nu * local[0][l], nu * local[1][l]];
-                                let inflow = [[x[0][l], y[0][l]], [x[1][l], y[1][l]]];
-                                let found = cell::full::<SOFT>(source, nu, flux, damped, inflow);
-                                for q in 0..2 {
-                                    [f[q][l], fx[q][l], fy[q][l]] = found[q];
-                                }
-                            }
+                            let damped = (both && first_line).then_some(across);
+                            [f, fx, fy] =
+                                velocity.full::<SOFT, FUSED>([dx, dy], nu, damped, local, x, y);
                         }
                         Kind::Cut => {
                             let s = space.first[k];
                             let segment = &space.segments[s];
                             let open = &space.open[k];
-                            let wall = from_wall(s);
+                            let wall = here.from_wall::<LINEAR, FUSED>(s);
                             let closures = &space.closures[s].0[chunk.quadrant];
                             let (wx, wy) = (
                                 segment.length * segment.normal[0],
@@ -458,7 +419,8 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                             let mut arriving = NOTHING;
                             for l in 0..LANES {
                                 let (ax, ay) = (velocity.x[l].abs(), velocity.y[l].abs());
-                                let normal = velocity.x[l] * wx + velocity.y[l] * wy;
+                                let normal =
+                                    cell::through([velocity.x[l], velocity.y[l]], [wx, wy]);
                                 let flux = Fluxes {
                                     x_in: ax * open[sides_in[0]],
                                     y_in: ay * open[sides_in[1]],
@@ -470,7 +432,8 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                                 let c = &closures[usize::from(normal < 0.0)];
                                 let source = [nu * local[0][l], nu * local[1][l]];
                                 let inflow = [0, 1].map(|q| [x[q][l], y[q][l], wall[q][l]]);
-                                let found = cell::cut::<SOFT>(source, nu, flux, c, inflow);
+                                let found =
+                                    cell::cut::<f64, SOFT, FUSED>(source, nu, flux, c, inflow);
                                 for q in 0..2 {
                                     [f[q][l], fx[q][l], fy[q][l], arriving[q][l]] = found[q];
                                 }
@@ -485,25 +448,32 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                             let s = space.first[k];
                             let open = &space.open[k];
                             let pair = [&space.segments[s], &space.segments[s + 1]];
-                            let walls = [s, s + 1].map(from_wall);
+                            let walls = [
+                                here.from_wall::<LINEAR, FUSED>(s),
+                                here.from_wall::<LINEAR, FUSED>(s + 1),
+                            ];
                             for l in 0..LANES {
                                 let (ax, ay) = (velocity.x[l].abs(), velocity.y[l].abs());
+                                let v = [velocity.x[l], velocity.y[l]];
                                 let normal = pair.map(|segment| {
-                                    segment.length
-                                        * (velocity.x[l] * segment.normal[0]
-                                            + velocity.y[l] * segment.normal[1])
+                                    let length = segment.length;
+                                    cell::through(v, segment.normal.map(|part| length * part))
                                 });
                                 let out = ax * open[sides_out[0]]
                                     + ay * open[sides_out[1]]
                                     + (-normal[0]).max(0.0)
                                     + (-normal[1]).max(0.0);
+                                let into = [
+                                    ax * open[sides_in[0]],
+                                    ay * open[sides_in[1]],
+                                    normal[0].max(0.0),
+                                    normal[1].max(0.0),
+                                ];
                                 for q in 0..2 {
-                                    let into = nu * local[q][l]
-                                        + ax * open[sides_in[0]] * x[q][l]
-                                        + ay * open[sides_in[1]] * y[q][l]
-                                        + normal[0].max(0.0) * walls[0][q][l]
-                                        + normal[1].max(0.0) * walls[1][q][l];
-                                    f[q][l] = into / (nu + out);
+                                    let inflow = [x, y, walls[0], walls[1]].map(|part| part[q][l]);
+                                    let source = nu * local[q][l];
+                                    f[q][l] =
+                                        cell::corner::<f64, FUSED>(source, nu, into, out, inflow);
                                 }
                             }
                             (fx, fy) = (f, f);
@@ -518,7 +488,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                         Kind::Solid => {}
                     }
                     if counts {
-                        let part = velocity.sums::<LINEAR>(coefficients, &f, &local);
+                        let part = velocity.sums::<LINEAR, FUSED>(coefficients, &f, &local);
                         add(&mut found.cells[k], part);
                     }
                     (going, passing[step]) = if columns { (fy, fx) } else { (fx, fy) };
@@ -549,6 +519,78 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
     }
 }
 
+/// What a chunk meets at sides and walls.
+struct Here<'a> {
+    sweep: &'a Sweep<'a>,
+    input: &'a Input,
+    earlier: &'a Swept,
+    chunk: &'a Chunk,
+    velocity: &'a Velocities,
+}
+
+impl Here<'_> {
+    /// Values of the chunk's nodes in a row.
+    #[inline(always)]
+    fn load(&self, values: &[f64], row: usize) -> Lanes<f64> {
+        let first = row * self.sweep.nodes.len() + self.chunk.first;
+        std::array::from_fn(|l| values[first + l])
+    }
+
+    /// A share of a Maxwellian, and the rest of an image.
+    #[inline(always)]
+    fn mixed(&self, alpha: f64, own: Pair, values: &[f64], row: usize) -> Pair {
+        let image = [self.load(values, row), self.load(values, row + 1)];
+        let mut pair = own;
+        for q in 0..2 {
+            for l in 0..LANES {
+                pair[q][l] = alpha * own[q][l] + (1.0 - alpha) * image[q][l];
+            }
+        }
+        pair
+    }
+
+    /// What comes in through a face of a side.
+    #[inline(always)]
+    fn inflow<const LINEAR: bool, const FUSED: bool>(&self, side: usize, face: usize) -> Pair {
+        match &self.input.sides[side] {
+            Inflow::Faces(faces) => self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]),
+            Inflow::Wall {
+                faces,
+                accommodation,
+                mirrored,
+            } => {
+                let own = self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]);
+                self.mixed(*accommodation, own, mirrored, 2 * face)
+            }
+            Inflow::Values(values) | Inflow::Closed { values, .. } => {
+                [self.load(values, 2 * face), self.load(values, 2 * face + 1)]
+            }
+            Inflow::Mirror => {
+                let nodes = self.sweep.nodes;
+                let first = self.chunk.first;
+                let images = &nodes.mirrored[side / 2][first..first + LANES];
+                let left = &self.earlier.left[side];
+                let of = |k: usize| -> Lanes<f64> {
+                    std::array::from_fn(|l| left[(2 * face + k) * nodes.len() + images[l]])
+                };
+                [of(0), of(1)]
+            }
+        }
+    }
+
+    /// What a wall emits, and mirrors of the arrivals.
+    #[inline(always)]
+    fn from_wall<const LINEAR: bool, const FUSED: bool>(&self, s: usize) -> Pair {
+        let own = self
+            .velocity
+            .equilibrium::<LINEAR, FUSED>(&self.input.segments[s]);
+        match self.sweep.accommodation[s] {
+            (alpha, Some(place)) => self.mixed(alpha, own, &self.input.mirrored, 2 * place),
+            _ => own,
+        }
+    }
+}
+
 /// Eight velocities and their volumes.
 struct Velocities {
     x: Lanes<f64>,
@@ -557,12 +599,47 @@ struct Velocities {
 }
 
 impl Velocities {
+    /// A full cell: value, and outflow through the x and y faces. The direction across lines may be damped behind a periodic border.
+    #[inline(always)]
+    fn full<const SOFT: bool, const FUSED: bool>(
+        &self,
+        [dx, dy]: [f64; 2],
+        nu: f64,
+        damped: Option<usize>,
+        local: Pair,
+        x: Pair,
+        y: Pair,
+    ) -> [Pair; 3] {
+        let mut all = [NOTHING; 3];
+        let mut factors = [[1.0; LANES]; 2];
+        if let Some(across) = damped {
+            for l in 0..LANES {
+                let flux = [self.x[l].abs() * dy, self.y[l].abs() * dx];
+                let rest = nu + flux[1 - across];
+                factors[across][l] = (DAMPING * flux[across] / rest).min(1.0);
+            }
+        }
+        for l in 0..LANES {
+            let flux = [self.x[l].abs() * dy, self.y[l].abs() * dx];
+            let source = [nu * local[0][l], nu * local[1][l]];
+            let inflow = [[x[0][l], y[0][l]], [x[1][l], y[1][l]]];
+            let factors = [factors[0][l], factors[1][l]];
+            let found = cell::full::<f64, SOFT, FUSED>(source, nu, flux, factors, inflow);
+            for k in 0..3 {
+                all[k][0][l] = found[0][k];
+                all[k][1][l] = found[1][k];
+            }
+        }
+        all
+    }
+
     #[inline(always)]
     fn equilibrium<const LINEAR: bool, const FUSED: bool>(&self, c: &Coefficients) -> Pair {
         let mut pair = NOTHING;
         for l in 0..LANES {
             let exponential = |x: f64| x.exp_fast::<FUSED>();
-            let [g, h] = equilibrium::<LINEAR>(c, [self.x[l], self.y[l]], exponential);
+            let v = [self.x[l], self.y[l]];
+            let [g, h] = kernels::equilibrium::<f64, LINEAR, FUSED>(c, v, exponential);
             pair[0][l] = g;
             pair[1][l] = h;
         }
@@ -571,7 +648,7 @@ impl Velocities {
 
     /// Sums over the lanes of what the cell keeps.
     #[inline(always)]
-    fn sums<const LINEAR: bool>(
+    fn sums<const LINEAR: bool, const FUSED: bool>(
         &self,
         c: &Coefficients,
         f: &Pair,
@@ -579,7 +656,9 @@ impl Velocities {
     ) -> [f64; UNKNOWNS] {
         let mut parts = [[0.0; LANES]; UNKNOWNS];
         for l in 0..LANES {
-            let part = sums::<LINEAR>(
+            let mut part = [0.0; UNKNOWNS];
+            kernels::add_sums::<f64, LINEAR, FUSED>(
+                &mut part,
                 c,
                 [self.x[l], self.y[l]],
                 self.weight[l],

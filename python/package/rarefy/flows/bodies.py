@@ -111,7 +111,8 @@ def flow(
     tolerance: float | None = None,
     iterations: int | None = None,
     progress: bool = False,
-    backend: Literal["auto", "cpu"] = "auto",
+    backend: Literal["auto", "cpu", "cuda", "emulator", "reference"] = "auto",
+    precision: Literal["f32", "f64"] = "f64",
 ) -> BodiesResult:
     """A steady flow past and through bodies in a plane.
 
@@ -124,7 +125,9 @@ def flow(
     progress
         Whether to show a bar.
     backend
-        ``"auto"`` or ``"cpu"``: these flows run on the CPU.
+        Where it runs. ``"auto"`` takes a GPU if there is one, and the CPU for linear flows between periodic sides.
+    precision
+        ``"f32"`` on a GPU alone.
 
     Returns
     -------
@@ -144,9 +147,7 @@ def flow(
     >>> result.status, result.density.shape
     ('converged', (12, 12))
     """
-    if backend not in ("auto", "cpu"):
-        raise ValueError(f"backend: {backend}; flows past bodies run on the CPU: give 'cpu' or 'auto'")
-    compute("cpu")
+    compute(backend, precision)
     given = plain(dict(case)) if isinstance(case, Mapping) else _read(case)
     solver = dict(given.get("solver", {}))
     for name, value in (("tolerance", tolerance), ("iterations", iterations)):
@@ -163,7 +164,7 @@ def flow(
         bar.show(max(0.0, min(1.0, (here - first[0]) / (goal - first[0] or 1.0))))
 
     try:
-        full, found, fields, walls = _rarefy.flow_case(given, observe)
+        full, found, fields, walls = _rarefy.flow_case(given, observe, backend, precision)
     finally:
         bar.close()
     warn(found["warnings"])

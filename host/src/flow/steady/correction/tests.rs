@@ -6,7 +6,7 @@ fn solved(text: &str, acceleration: &str, tolerance: f64) -> Findings {
     let solver =
         format!("solver = {{ tolerance = {tolerance}, acceleration = \"{acceleration}\" }}");
     let case: Case = toml::from_str(&format!("{solver}\n{text}")).unwrap();
-    solve(&case, Machine::Cpu, &mut |_, _| true).unwrap()
+    solve(&case, &Machine::Cpu, &mut |_, _| true).unwrap()
 }
 
 fn close(found: f64, expected: f64, tolerance: f64) {

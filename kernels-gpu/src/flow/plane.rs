@@ -1,0 +1,675 @@
+//! The sweep of a plane with bodies, and the sums over its blocks.
+
+use super::cell::{self, Fluxes};
+use super::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS, add_flux, add_sums, equilibrium};
+use super::layout::{PlaneShape, code, side, wall};
+use crate::bgk::exponential::exponential;
+use crate::kernel;
+use crate::math::{Real, quotient};
+use crate::memory::{In, InOut, Quad, Shared};
+use crate::simt::Simt;
+
+kernel! {
+    /// The cells' coefficients for [`flow_plane()`], once for each quadrant in the order in which it visits them: `fields[quadrant][place][2]`. Their frequency
+    /// is multiplied by the volume. One thread a place.
+    pub fn flow_fields<T: Real>(t, coefficients: In<f64>, fields: Out<Quad<T>>; shape: PlaneShape) for f32, f64 {
+        let item = t.global_idx() as u32;
+        let quadrant = quotient(item, shape.places());
+        if quadrant < 4
+            && let Some(cell) = shape.cell_at(quadrant, item - quadrant * shape.places())
+        {
+            let at = 8 * cell as usize;
+            let number = |k: usize| T::from_f64(coefficients.get(t, at + k));
+            fields.set(t, 2 * item as usize, Quad([number(0), number(1), number(2), number(3)]));
+            fields.set(t, 2 * item as usize + 1, Quad([number(4), number(5), number(6), number(7)]));
+        }
+    }
+}
+
+/// Input of [`flow_plane()`].
+#[derive(Clone, Copy)]
+struct Input<'a, T: Real> {
+    fields: In<'a, Quad<T>>,
+    codes: In<'a, u32>,
+    widths: In<'a, T>,
+    nodes: In<'a, Quad<T>>,
+    walls: In<'a, T>,
+    emission: In<'a, Quad<T>>,
+    sides: In<'a, f64>,
+    images: In<'a, u32>,
+    blocks: In<'a, u32>,
+    shape: PlaneShape,
+}
+
+/// What [`flow_plane()`] writes.
+#[derive(Clone, Copy)]
+struct Output<'a, T: Real> {
+    sums: InOut<'a, T>,
+    arrivals: InOut<'a, T>,
+    faces: InOut<'a, T>,
+    passing: InOut<'a, T>,
+    carried: InOut<'a, T>,
+}
+
+/// The direction of a block's velocities.
+#[derive(Clone, Copy)]
+struct Direction {
+    quadrant: u32,
+    /// Sides of inflow along x and y.
+    enter: [u32; 2],
+    /// Sides of outflow along x and y.
+    leave: [u32; 2],
+}
+
+impl Direction {
+    #[inline(always)]
+    fn new(quadrant: u32) -> Self {
+        let (west, south) = (quadrant & 1, (quadrant >> 1) & 1);
+        Self {
+            quadrant,
+            enter: [west, 2 + south],
+            leave: [1 - west, 3 - south],
+        }
+    }
+}
+
+#[inline(always)]
+fn joined<T: Real>(a: Quad<T>, b: Quad<T>) -> Coefficients<T> {
+    let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a.0, b.0);
+    [a0, a1, a2, a3, b0, b1, b2, b3]
+}
+
+impl<T: Real> Input<'_, T> {
+    /// A Maxwellian of the list of emissions: those of segments, then those of the faces of each side.
+    #[inline(always)]
+    #[track_caller]
+    fn emitted<S: Simt, const LINEAR: bool>(&self, t: &S, at: u32, v: [T; 2]) -> [T; 2] {
+        let a = self.emission.get(t, 2 * at as usize);
+        let b = self.emission.get(t, 2 * at as usize + 1);
+        equilibrium::<T, LINEAR, true>(&joined(a, b), v, exponential)
+    }
+
+    /// The incoming molecules at a face of a side, at a node: both functions.
+    #[inline(always)]
+    #[track_caller]
+    fn incoming<S: Simt, const LINEAR: bool>(
+        &self,
+        t: &S,
+        carried: InOut<'_, T>,
+        which: u32,
+        face: u32,
+        node: u32,
+        v: [T; 2],
+    ) -> [T; 2] {
+        let row = which as usize * side::LEN;
+        let share = self.sides.get(t, row + side::SHARE);
+        let values = self.sides.get(t, row + side::VALUES);
+        let mut f = [T::ZERO; 2];
+        if share > 0.0 {
+            let shape = &self.shape;
+            let before = if which < 2 {
+                which * shape.ny
+            } else {
+                2 * shape.ny + (which - 2) * shape.nx
+            };
+            let own = T::from_f64(share);
+            let [g, h] = self.emitted::<S, LINEAR>(t, shape.segments + before + face, v);
+            f = [own * g, own * h];
+        }
+        if values >= 0.0 {
+            let mut from = node;
+            if self.sides.get(t, row + side::MIRRORS) > 0.0 {
+                let axis = which >> 1;
+                from = self
+                    .images
+                    .get(t, (axis * self.shape.nodes + node) as usize);
+            }
+            let rest = T::from_f64(1.0 - share);
+            let at = values as usize + (2 * face * self.shape.nodes + from) as usize;
+            f[0] = rest.mul_add(carried.get(t, at), f[0]);
+            f[1] = rest.mul_add(carried.get(t, at + self.shape.nodes as usize), f[1]);
+        }
+        f
+    }
+
+    /// What a wall lets in at a node.
+    #[inline(always)]
+    #[track_caller]
+    fn from_wall<S: Simt, const LINEAR: bool>(
+        &self,
+        t: &S,
+        carried: InOut<'_, T>,
+        segment: u32,
+        node: u32,
+        v: [T; 2],
+    ) -> [T; 2] {
+        let mut f = self.emitted::<S, LINEAR>(t, segment, v);
+        let record = segment as usize * wall::LEN;
+        let alpha = self.walls.get(t, record + wall::ACCOMMODATION);
+        if alpha < T::ONE {
+            let place = self.walls.get(t, record + wall::PLACE).to_f64() as u32;
+            let at = (self.shape.mirrored + 2 * place * self.shape.nodes + node) as usize;
+            let rest = T::ONE - alpha;
+            f[0] = rest.mul_add(carried.get(t, at), alpha * f[0]);
+            f[1] = rest.mul_add(carried.get(t, at + self.shape.nodes as usize), alpha * f[1]);
+        }
+        f
+    }
+
+    /// Records what arrives at a wall that mirrors a part of it.
+    #[inline(always)]
+    #[track_caller]
+    fn to_wall<S: Simt>(&self, t: &S, carried: InOut<'_, T>, segment: u32, node: u32, f: [T; 2]) {
+        let record = segment as usize * wall::LEN;
+        if self.walls.get(t, record + wall::ACCOMMODATION) < T::ONE {
+            let place = self.walls.get(t, record + wall::PLACE).to_f64() as u32;
+            let at = (self.shape.arrived + 2 * place * self.shape.nodes + node) as usize;
+            carried.set(t, at, f[0]);
+            carried.set(t, at + self.shape.nodes as usize, f[1]);
+        }
+    }
+}
+
+/// Adds sums to those of a block's earlier batches.
+#[inline(always)]
+#[track_caller]
+fn accumulate<S: Simt, T: Real, const N: usize>(
+    t: &S,
+    to: InOut<'_, T>,
+    at: usize,
+    stride: usize,
+    first: bool,
+    sums: [T; N],
+) {
+    let mut k = 0;
+    while k < N {
+        let place = at + k * stride;
+        let before = if first { T::ZERO } else { to.get(t, place) };
+        to.set(t, place, before + sums[k]);
+        k += 1;
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn plane<S: Simt, T: Real, const LINEAR: bool>(
+    t: &S,
+    input: &Input<'_, T>,
+    output: &Output<'_, T>,
+    exchange: Shared<'_, T>,
+) {
+    let shape = input.shape;
+    // The place in the list of blocks, and with it that of all partial sums.
+    let block = shape.first_block + t.block_idx();
+    let (first, batches, direction) = (
+        input.blocks.get(t, 3 * block as usize),
+        input.blocks.get(t, 3 * block as usize + 1),
+        Direction::new(input.blocks.get(t, 3 * block as usize + 2)),
+    );
+    let thread = t.thread_idx();
+    let (rows, lanes) = (shape.rows, shape.lanes);
+    let (east, north) = (direction.quadrant & 1 == 0, direction.quadrant & 2 == 0);
+    let record = |which: u32| {
+        let row = which as usize * side::LEN;
+        input.sides.get(t, row + side::RECORD)
+    };
+    let [record_x, record_y] = [record(direction.leave[0]), record(direction.leave[1])];
+    // What passes from row to row, doubled, `[turn][lane][function][row + 1]`: the first place is of what enters a strip. Then what passes along the rows.
+    let above = rows + 1;
+    let along = 4 * lanes * above + thread;
+    let faces = 2 * MOMENTS * (block * shape.faces()) as usize;
+    let passing = 2 * (block * lanes * shape.nx) as usize;
+
+    let (mut batch, mut strip, mut column) = (0, 0, 0);
+    let steps = batches * shape.strips * shape.columns() + rows - 1;
+    for step in 0..steps {
+        let line = strip * rows + thread;
+        let turn = step & 1;
+        let read = turn * 2 * lanes * above + thread;
+        let write = (turn ^ 1) * 2 * lanes * above + thread + 1;
+        let busy = step >= thread && batch < batches;
+        if busy && line < shape.ny && column < shape.nx {
+            let x = if east { column } else { shape.nx - 1 - column };
+            let y = if north { line } else { shape.ny - 1 - line };
+            let node = first + batch * lanes;
+            if column == 0 {
+                let mut moments = [T::ZERO; MOMENTS];
+                for l in 0..lanes {
+                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
+                    let f = input.incoming::<S, LINEAR>(
+                        t,
+                        output.carried,
+                        direction.enter[0],
+                        y,
+                        node + l,
+                        [vx, vy],
+                    );
+                    exchange.set(t, along + 2 * l * rows, f[0]);
+                    exchange.set(t, along + (2 * l + 1) * rows, f[1]);
+                    add_flux::<T, true>(&mut moments, [vx, vy], weight * vx.abs(), f);
+                }
+                let at = faces + 2 * MOMENTS * y as usize;
+                accumulate(t, output.faces, at, 1, batch == 0, moments);
+            }
+            if line == 0 {
+                let mut moments = [T::ZERO; MOMENTS];
+                for l in 0..lanes {
+                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
+                    let f = input.incoming::<S, LINEAR>(
+                        t,
+                        output.carried,
+                        direction.enter[1],
+                        x,
+                        node + l,
+                        [vx, vy],
+                    );
+                    exchange.set(t, read + 2 * l * above, f[0]);
+                    exchange.set(t, read + (2 * l + 1) * above, f[1]);
+                    add_flux::<T, true>(&mut moments, [vx, vy], weight * vy.abs(), f);
+                }
+                let at = faces + 2 * MOMENTS * (shape.ny + x) as usize;
+                accumulate(t, output.faces, at, 1, batch == 0, moments);
+            } else if thread == 0 {
+                for l in 0..2 * lanes {
+                    let f = output
+                        .passing
+                        .get(t, passing + (l * shape.nx + column) as usize);
+                    exchange.set(t, read + l * above, f);
+                }
+            }
+            let place = direction.quadrant * shape.places()
+                + strip * shape.strip_places()
+                + (column + thread) * rows
+                + thread;
+            let kind = input.codes.get(t, place as usize);
+            if kind == code::NOTHING {
+                for l in 0..2 * lanes {
+                    exchange.set(t, along + l * rows, T::ZERO);
+                    exchange.set(t, write + l * above, T::ZERO);
+                }
+            } else {
+                let cell = Cell {
+                    c: joined(
+                        input.fields.get(t, 2 * place as usize),
+                        input.fields.get(t, 2 * place as usize + 1),
+                    ),
+                    widths: [
+                        input.widths.get(t, x as usize),
+                        input.widths.get(t, (shape.nx + y) as usize),
+                    ],
+                    kind,
+                };
+                let mut sums = [T::ZERO; UNKNOWNS];
+                let mut arrivals = [T::ZERO; MOMENTS];
+                for l in 0..lanes {
+                    let slots = [along + 2 * l * rows, along + (2 * l + 1) * rows];
+                    let below = [read + 2 * l * above, read + (2 * l + 1) * above];
+                    let onward = [write + 2 * l * above, write + (2 * l + 1) * above];
+                    let inflow = [
+                        [exchange.get(t, slots[0]), exchange.get(t, below[0])],
+                        [exchange.get(t, slots[1]), exchange.get(t, below[1])],
+                    ];
+                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
+                    let v = [vx, vy];
+                    let local = equilibrium::<T, LINEAR, true>(&cell.c, v, exponential);
+                    let found = if kind == code::FULL {
+                        cell.full::<LINEAR>(v, local, inflow)
+                    } else {
+                        cell.behind_walls::<S, LINEAR>(
+                            t,
+                            input,
+                            output,
+                            &direction,
+                            (node + l, batch == 0 && l == 0),
+                            (v, weight),
+                            local,
+                            inflow,
+                            &mut arrivals,
+                        )
+                    };
+                    exchange.set(t, slots[0], found[0][1]);
+                    exchange.set(t, slots[1], found[1][1]);
+                    exchange.set(t, onward[0], found[0][2]);
+                    exchange.set(t, onward[1], found[1][2]);
+                    let f = [found[0][0], found[1][0]];
+                    add_sums::<T, LINEAR, true>(&mut sums, &cell.c, v, weight, f, local);
+                }
+                let within = place - direction.quadrant * shape.places();
+                let at = UNKNOWNS * (block as usize) * shape.places() as usize + within as usize;
+                accumulate(
+                    t,
+                    output.sums,
+                    at,
+                    shape.places() as usize,
+                    batch == 0,
+                    sums,
+                );
+                if kind >= code::CUT && kind & 1 == 0 {
+                    let segment = (kind - code::CUT) >> 1;
+                    let at = MOMENTS * (block * shape.segments + segment) as usize;
+                    accumulate(t, output.arrivals, at, 1, batch == 0, arrivals);
+                }
+            }
+            if line == shape.ny - 1 {
+                let mut moments = [T::ZERO; MOMENTS];
+                for l in 0..lanes {
+                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
+                    let f = [
+                        exchange.get(t, write + 2 * l * above),
+                        exchange.get(t, write + (2 * l + 1) * above),
+                    ];
+                    add_flux::<T, true>(&mut moments, [vx, vy], weight * vy.abs(), f);
+                    keep(
+                        t,
+                        output.carried,
+                        record_y,
+                        2 * x * shape.nodes + node + l,
+                        shape.nodes,
+                        f,
+                    );
+                }
+                let at = faces + MOMENTS * (2 * (shape.ny + x) + 1) as usize;
+                accumulate(t, output.faces, at, 1, batch == 0, moments);
+            } else if thread == rows - 1 {
+                for l in 0..2 * lanes {
+                    let f = exchange.get(t, write + l * above);
+                    output
+                        .passing
+                        .set(t, passing + (l * shape.nx + column) as usize, f);
+                }
+            }
+            if column == shape.nx - 1 {
+                let mut moments = [T::ZERO; MOMENTS];
+                for l in 0..lanes {
+                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
+                    let f = [
+                        exchange.get(t, along + 2 * l * rows),
+                        exchange.get(t, along + (2 * l + 1) * rows),
+                    ];
+                    add_flux::<T, true>(&mut moments, [vx, vy], weight * vx.abs(), f);
+                    keep(
+                        t,
+                        output.carried,
+                        record_x,
+                        2 * y * shape.nodes + node + l,
+                        shape.nodes,
+                        f,
+                    );
+                }
+                let at = faces + MOMENTS * (2 * y + 1) as usize;
+                accumulate(t, output.faces, at, 1, batch == 0, moments);
+            }
+        }
+        if busy {
+            column += 1;
+            if column == shape.columns() {
+                column = 0;
+                strip += 1;
+                if strip == shape.strips {
+                    strip = 0;
+                    batch += 1;
+                }
+            }
+        }
+        t.sync_threads();
+    }
+}
+
+/// Records what leaves through a side, if it has a record.
+#[inline(always)]
+#[track_caller]
+fn keep<S: Simt, T: Real>(
+    t: &S,
+    carried: InOut<'_, T>,
+    offset: f64,
+    at: u32,
+    nodes: u32,
+    f: [T; 2],
+) {
+    if offset >= 0.0 {
+        let at = offset as usize + at as usize;
+        carried.set(t, at, f[0]);
+        carried.set(t, at + nodes as usize, f[1]);
+    }
+}
+
+/// A cell with gas.
+struct Cell<T> {
+    c: Coefficients<T>,
+    widths: [T; 2],
+    kind: u32,
+}
+
+impl<T: Real> Cell<T> {
+    /// The update of a full cell: value, outflow through the x and the y face, of both functions.
+    #[inline(always)]
+    fn full<const LINEAR: bool>(
+        &self,
+        v: [T; 2],
+        local: [T; 2],
+        inflow: [[T; 2]; 2],
+    ) -> [[T; 3]; 2] {
+        let nu = self.c[FREQUENCY];
+        let flux = [v[0].abs() * self.widths[1], v[1].abs() * self.widths[0]];
+        let source = [nu * local[0], nu * local[1]];
+        let diamond = [T::ONE; 2];
+        if LINEAR {
+            cell::full::<T, false, true>(source, nu, flux, diamond, inflow)
+        } else {
+            cell::full::<T, true, true>(source, nu, flux, diamond, inflow)
+        }
+    }
+
+    /// The same of a cell with one or two segments, whose arrivals it adds.
+    #[inline(always)]
+    #[track_caller]
+    #[allow(clippy::too_many_arguments, reason = "the state of a thread")]
+    fn behind_walls<S: Simt, const LINEAR: bool>(
+        &self,
+        t: &S,
+        input: &Input<'_, T>,
+        output: &Output<'_, T>,
+        direction: &Direction,
+        (node, first): (u32, bool),
+        (v, weight): ([T; 2], T),
+        local: [T; 2],
+        inflow: [[T; 2]; 2],
+        arrivals: &mut [T; MOMENTS],
+    ) -> [[T; 3]; 2] {
+        let segment = (self.kind - code::CUT) >> 1;
+        let record = segment as usize * wall::LEN;
+        let number = |k: usize| input.walls.get(t, record + k);
+        let open = |which: u32| number(wall::OPEN + which as usize);
+        let [ax, ay] = [v[0].abs(), v[1].abs()];
+        let [x_in, y_in] = [ax * open(direction.enter[0]), ay * open(direction.enter[1])];
+        let [x_out, y_out] = [ax * open(direction.leave[0]), ay * open(direction.leave[1])];
+        let through = |record: usize| {
+            let w = |k: usize| input.walls.get(t, record + wall::NORMAL + k);
+            cell::through(v, [w(0), w(1)])
+        };
+        let nu = self.c[FREQUENCY];
+        let source = [nu * local[0], nu * local[1]];
+        let normal = through(record);
+        let emitted = input.from_wall::<S, LINEAR>(t, output.carried, segment, node, v);
+        if self.kind & 1 == 0 {
+            let out = normal < T::ZERO;
+            let closure =
+                record + wall::CLOSURE + 18 * direction.quadrant as usize + if out { 9 } else { 0 };
+            let c = |k: usize| input.walls.get(t, closure + k);
+            let rows = [[c(0), c(1), c(2)], [c(3), c(4), c(5)], [c(6), c(7), c(8)]];
+            let flux = Fluxes {
+                x_in,
+                y_in,
+                wall_in: normal.max(T::ZERO),
+                x_out,
+                y_out,
+                wall_out: (-normal).max(T::ZERO),
+            };
+            let inflow = [
+                [inflow[0][0], inflow[0][1], emitted[0]],
+                [inflow[1][0], inflow[1][1], emitted[1]],
+            ];
+            let found = if LINEAR {
+                cell::cut::<T, false, true>(source, nu, flux, &rows, inflow)
+            } else {
+                cell::cut::<T, true, true>(source, nu, flux, &rows, inflow)
+            };
+            let arriving = [found[0][3], found[1][3]];
+            input.to_wall(t, output.carried, segment, node, arriving);
+            let part = weight * flux.wall_out * number(wall::INVERSE);
+            add_flux::<T, true>(arrivals, v, part, arriving);
+            let three = |f: [T; 4]| [f[0], f[1], f[2]];
+            [three(found[0]), three(found[1])]
+        } else {
+            let other = through(record + wall::LEN);
+            let second = input.from_wall::<S, LINEAR>(t, output.carried, segment + 1, node, v);
+            let into = [x_in, y_in, normal.max(T::ZERO), other.max(T::ZERO)];
+            let out = x_out + y_out + (-normal).max(T::ZERO) + (-other).max(T::ZERO);
+            let f = |q: usize| {
+                let inflow = [inflow[q][0], inflow[q][1], emitted[q], second[q]];
+                cell::corner::<T, true>(source[q], nu, into, out, inflow)
+            };
+            let f = [f(0), f(1)];
+            let shape = &input.shape;
+            let block = shape.first_block + t.block_idx();
+            let mut k = 0;
+            while k < 2 {
+                let speed = if k == 0 { normal } else { other };
+                let at = segment + k;
+                input.to_wall(t, output.carried, at, node, f);
+                let inverse = input.walls.get(t, at as usize * wall::LEN + wall::INVERSE);
+                let mut moments = [T::ZERO; MOMENTS];
+                add_flux::<T, true>(&mut moments, v, weight * (-speed).max(T::ZERO) * inverse, f);
+                let at = MOMENTS * (block * shape.segments + at) as usize;
+                accumulate(t, output.arrivals, at, 1, first, moments);
+                k += 1;
+            }
+            [[f[0]; 3], [f[1]; 3]]
+        }
+    }
+}
+
+kernel! {
+    /// Sweeps of a plane with bodies, by the diamond with the soft blend; no distribution is stored.
+    ///
+    /// A block owns batches of velocities of one quadrant, a thread one row of cells of a strip. The rows follow each other as the diagonals of a wavefront, one cell a step;
+    /// strips and batches follow each other through the pipeline, so that only its ends are idle. The flux along a row stays in places of shared memory that only its thread touches.
+    /// The flux to the next row goes through shared memory too, doubled, with one barrier a step; that to the next strip goes through `passing`, which the last row writes and the first row
+    /// reads a strip later. A thread writes the sums, faces and segments of its own cells only: no race.
+    ///
+    /// Partial sums: `sums[block][sum][place]`, `arrivals[block][segment][moment]`, `faces[block][row, then column][entering, leaving][moment]`. `carried` has the values of sides and walls
+    /// that depend on what left before, and the records of what leaves.
+    ///
+    /// A cell and velocity: two functions, about 110 operations with an exponential and four reciprocals, 8 words to and from shared memory, one node (the same for all threads);
+    /// a cell and batch: two loads of 16 bytes (32 in f64), 6 sums read and written. Shared memory: 48 words a row (96 in f64).
+    pub fn flow_plane<T: Real>(
+        t, fields: In<Quad<T>>, codes: In<u32>, widths: In<T>, nodes: In<Quad<T>>, walls: In<T>, emission: In<Quad<T>>, sides: In<f64>, images: In<u32>,
+        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<T>, carried: InOut<T>;
+        shape: PlaneShape,
+    ) for f32, f64
+    shared { exchange: [T; 2 * shape.lanes * (3 * shape.rows + 2)] } {
+        let input = Input { fields, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
+        let output = Output { sums, arrivals, faces, passing, carried };
+        plane::<Machine, T, false>(t, &input, &output, exchange);
+    }
+}
+
+kernel! {
+    /// [`flow_plane()`] for the linearised equation: no exponential, and no blend.
+    pub fn flow_plane_linear<T: Real>(
+        t, fields: In<Quad<T>>, codes: In<u32>, widths: In<T>, nodes: In<Quad<T>>, walls: In<T>, emission: In<Quad<T>>, sides: In<f64>, images: In<u32>,
+        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<T>, carried: InOut<T>;
+        shape: PlaneShape,
+    ) for f32, f64
+    shared { exchange: [T; 2 * shape.lanes * (3 * shape.rows + 2)] } {
+        let input = Input { fields, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
+        let output = Output { sums, arrivals, faces, passing, carried };
+        plane::<Machine, T, true>(t, &input, &output, exchange);
+    }
+}
+
+kernel! {
+    /// `cells[cell][sum]`: the partial sums of [`flow_plane()`] over the blocks of each quadrant (`ranges[quadrant][first, end]`), in their order, in f64.
+    /// One thread a cell; cells without gas keep 0.
+    pub fn flow_cells<T: Real>(t, partials: In<T>, codes: In<u32>, ranges: In<u32>, cells: Out<f64>; shape: PlaneShape) for f32, f64 {
+        let cell = t.global_idx() as u32;
+        if cell < shape.cells() {
+            let mut total = [0.0; UNKNOWNS];
+            let place = shape.place_of(0, cell);
+            if codes.get(t, place as usize) != code::NOTHING {
+                for quadrant in 0..4 {
+                    let place = shape.place_of(quadrant, cell) as usize;
+                    let mut block = ranges.get(t, 2 * quadrant as usize);
+                    let end = ranges.get(t, 2 * quadrant as usize + 1);
+                    while block < end {
+                        let at = UNKNOWNS * block as usize * shape.places() as usize + place;
+                        let mut k = 0;
+                        while k < UNKNOWNS {
+                            total[k] += partials.get(t, at + k * shape.places() as usize).to_f64();
+                            k += 1;
+                        }
+                        block += 1;
+                    }
+                }
+            }
+            let mut k = 0;
+            while k < UNKNOWNS {
+                cells.set(t, UNKNOWNS * cell as usize + k, total[k]);
+                k += 1;
+            }
+        }
+    }
+}
+
+kernel! {
+    /// `totals`: the moments that arrive at each segment, then those that leave and enter through each face of each side, `[side][face][leaving, entering][moment]`, from the
+    /// partial sums of [`flow_plane()`] in the order of the blocks, in f64; `ranges[8]` is the number of blocks. One thread a moment.
+    pub fn flow_borders<T: Real>(
+        t, arrivals: In<T>, faces: In<T>, ranges: In<u32>, totals: Out<f64>; shape: PlaneShape,
+    ) for f32, f64 {
+        let item = t.global_idx() as u32;
+        let segments = MOMENTS as u32 * shape.segments;
+        let count = 2 * MOMENTS as u32;
+        if item < segments {
+            let mut sum = 0.0;
+            let mut block = 0;
+            let end = ranges.get(t, 8);
+            while block < end {
+                sum += arrivals.get(t, (block * segments + item) as usize).to_f64();
+                block += 1;
+            }
+            totals.set(t, item as usize, sum);
+        } else if item < segments + 2 * count * shape.faces() {
+            let rest = item - segments;
+            let face = quotient(rest, count);
+            let within = rest - count * face;
+            let (entering, moment) = (within >= MOMENTS as u32, within & (MOMENTS as u32 - 1));
+            let (nx, ny) = (shape.nx, shape.ny);
+            // Side, and the entry in a block's list.
+            let (which, entry) = if face < 2 * ny {
+                let which = quotient(face, ny);
+                (which, face - which * ny)
+            } else {
+                let which = quotient(face - 2 * ny, nx);
+                (2 + which, ny + face - 2 * ny - which * nx)
+            };
+            let mut sum = 0.0;
+            for quadrant in 0..4 {
+                let direction = Direction::new(quadrant);
+                let axis = (which >> 1) as usize;
+                let sides = if entering { direction.enter } else { direction.leave };
+                let side = if axis == 0 { sides[0] } else { sides[1] };
+                if side == which {
+                    let mut block = ranges.get(t, 2 * quadrant as usize);
+                    let end = ranges.get(t, 2 * quadrant as usize + 1);
+                    while block < end {
+                        let part = 2 * (block * shape.faces() + entry) + if entering { 0 } else { 1 };
+                        sum += faces.get(t, (part * MOMENTS as u32 + moment) as usize).to_f64();
+                        block += 1;
+                    }
+                }
+            }
+            totals.set(t, item as usize, sum);
+        }
+    }
+}
