@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::accuracy::{
-    Axis, EXTENT, Errors, Quantity, Reached, Repeatable, SECONDS, Watch, scaled, search,
+    Axis, EXTENT, Errors, Quantity, Reached, Repeatable, SECONDS, Setting, Watch, scaled, search,
 };
 use rarefy::bgk::errors;
 use rarefy::{Error, Result};
@@ -238,6 +238,28 @@ impl Repeatable for Runs<'_> {
 
     fn tolerance(&self) -> f64 {
         self.tolerance
+    }
+
+    /// Cells and velocities as the grid has them; a box and a length as shares of the usual ones.
+    fn named(&self, grid: &[usize]) -> Vec<(&'static str, Setting)> {
+        let extent = |name: &str| {
+            let mut axes = self.axes.iter().zip(grid);
+            let found = axes.find(|(axis, _)| axis.name == name);
+            found.map_or(EXTENT, |(_, extent)| *extent)
+        };
+        let named = self.axes.iter().zip(grid).map(|(axis, &count)| {
+            let setting = match axis.name {
+                "cells" => Setting::Count(errors::in_length(count, extent("length")).0),
+                "velocities" => {
+                    let nodes = errors::in_box(&[count], extent("box"));
+                    Setting::Count(nodes.map_or(count, |(nodes, _)| nodes[0]))
+                }
+                "box" | "length" => Setting::Number(count as f64 / EXTENT as f64),
+                _ => Setting::Count(count),
+            };
+            (axis.name, setting)
+        });
+        named.collect()
     }
 
     fn repeat(&self, grid: &[usize], _: &dyn Watch) -> Result<Option<Vec<Quantity>>> {

@@ -151,7 +151,7 @@ def shock(
         Whether to repeat the run on other grids to estimate the errors of the results: by default where that takes seconds, ``True`` always,
         ``False`` never. Errors beyond one per cent give a warning.
     accuracy
-        A relative accuracy, such as 1e-3: cells and velocities are refined until all results have it.
+        A relative accuracy, such as 1e-3: cells and velocities are refined, and box and length widened, until all results have it.
     progress
         Whether to show a bar of tqdm.
     backend, precision, threads
