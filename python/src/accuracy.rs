@@ -206,7 +206,7 @@ impl<'py> Runs<'py> {
         })
     }
 
-    /// What was found, or the exception that ended the repeats.
+    /// The value that was found, or the exception that ended the repeats.
     fn end<R>(self, found: Result<R>) -> PyResult<R> {
         match self.failure.into_inner() {
             Some(error) => Err(error),

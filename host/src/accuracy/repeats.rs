@@ -89,7 +89,7 @@ impl Watch for Unwatched {
     }
 }
 
-/// Time between two looks at a watch, about.
+/// Time between two queries of a watch, about.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The observer of a run that its watch stops.
