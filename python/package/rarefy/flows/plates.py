@@ -147,7 +147,7 @@ def _plates(
         on = gap
         if boltzmann and counts:
             counts, wider = _rarefy.in_box(counts, grid[2])
-            on = replace(gap, cells=grid[0], velocities=counts[0], vmax=wider * first.solver.reach)
+            on = replace(gap, cells=grid[0], velocities=counts[0], vmax=wider * reach)
         elif counts:
             on = replace(gap, cells=grid[0], velocities=(counts[0], min(counts[1], most_along)))
         solver = on.by_integral(operator | where) if boltzmann else on.solver(gas, linear, accommodation, where)
@@ -164,6 +164,7 @@ def _plates(
 
     first = solve([], [], None, None, quiet=False)
     assert isinstance(first, Iteration)
+    reach = first.solver.reach
     counts = [first.solver.cubic] if boltzmann else gap.counts(gas, linear)
     flow = Flow(kind, boltzmann, False, int(boltzmann), len(first.solver.centres(0)), counts, 0.0, solve, first, quantities)
 
