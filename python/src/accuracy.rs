@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::accuracy::{
-    Axis, Errors, Quantity, Reached, Repeatable, SECONDS, Watch, scaled, search,
+    Axis, EXTENT, Errors, Quantity, Reached, Repeatable, SECONDS, Setting, Watch, scaled, search,
 };
 use rarefy::bgk::errors;
 use rarefy::{Error, Result};
@@ -126,10 +126,10 @@ struct PyAxes(Vec<Axis>);
 
 /// The axes of the grid of a shock wave, a cavity or a flow between plates.
 #[pyfunction]
-fn axes_of(case: &str, is_boltzmann: bool, is_polar: bool) -> PyAxes {
+fn axes_of(case: &str, is_boltzmann: bool, is_polar: bool, is_in_box: bool) -> PyAxes {
     PyAxes(match case {
         "shock" => errors::axes_of_shock(is_boltzmann),
-        "cavity" => errors::axes_of_cavity(is_boltzmann, is_polar),
+        "cavity" => errors::axes_of_cavity(is_boltzmann, is_polar, is_in_box),
         _ => errors::axes_of_plates(is_boltzmann),
     })
 }
@@ -147,8 +147,10 @@ fn work_of(unknowns: f64, is_boltzmann: bool, steps: Option<f64>) -> f64 {
 #[pyfunction]
 fn work_of_plates(grid: Vec<usize>, is_boltzmann: bool, is_fourier: bool) -> PyResult<f64> {
     match grid[..] {
-        [_, _] => Ok(errors::work_of_plates(&grid, is_boltzmann, is_fourier)),
-        _ => Err(PyValueError::new_err("a grid has cells and velocities")),
+        [_, _] | [_, _, _] => Ok(errors::work_of_plates(&grid, is_boltzmann, is_fourier)),
+        _ => Err(PyValueError::new_err(
+            "a grid has cells, velocities, and perhaps a box",
+        )),
     }
 }
 
@@ -164,6 +166,18 @@ fn quantities_of_plates(flux: f64, at_wall: f64, are_driven: bool) -> Vec<Named>
 #[pyo3(name = "scaled")]
 fn scaled_counts(counts: Vec<usize>, count: usize, step: usize, least: usize) -> Vec<usize> {
     scaled(&counts, count, step, least)
+}
+
+/// Velocities of a box that has so many parts of its usual extent, and its width as a share of the usual one.
+#[pyfunction]
+fn in_box(counts: Vec<usize>, extent: usize) -> PyResult<(Vec<usize>, f64)> {
+    errors::in_box(&counts, extent).map_err(raise)
+}
+
+/// Cells of a domain that has so many parts of its usual length.
+#[pyfunction]
+fn in_length(cells: usize, extent: usize) -> usize {
+    errors::in_length(cells, extent).0
 }
 
 /// A run of Python on other grids: an object with `axes`, `grid`, `tolerance`, `work(grid)` and `repeat(grid)`, which returns quantities or None.
@@ -192,7 +206,7 @@ impl<'py> Runs<'py> {
         })
     }
 
-    /// What was found, or the exception that ended the repeats.
+    /// The value that was found, or the exception that ended the repeats.
     fn end<R>(self, found: Result<R>) -> PyResult<R> {
         match self.failure.into_inner() {
             Some(error) => Err(error),
@@ -224,6 +238,28 @@ impl Repeatable for Runs<'_> {
 
     fn tolerance(&self) -> f64 {
         self.tolerance
+    }
+
+    /// Cells and velocities as the grid has them; a box and a length as shares of the usual ones.
+    fn named(&self, grid: &[usize]) -> Vec<(&'static str, Setting)> {
+        let extent = |name: &str| {
+            let mut axes = self.axes.iter().zip(grid);
+            let found = axes.find(|(axis, _)| axis.name == name);
+            found.map_or(EXTENT, |(_, extent)| *extent)
+        };
+        let named = self.axes.iter().zip(grid).map(|(axis, &count)| {
+            let setting = match axis.name {
+                "cells" => Setting::Count(errors::in_length(count, extent("length")).0),
+                "velocities" => {
+                    let nodes = errors::in_box(&[count], extent("box"));
+                    Setting::Count(nodes.map_or(count, |(nodes, _)| nodes[0]))
+                }
+                "box" | "length" => Setting::Number(count as f64 / EXTENT as f64),
+                _ => Setting::Count(count),
+            };
+            (axis.name, setting)
+        });
+        named.collect()
     }
 
     fn repeat(&self, grid: &[usize], _: &dyn Watch) -> Result<Option<Vec<Quantity>>> {
@@ -291,6 +327,9 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(work_of_plates, m)?)?;
     m.add_function(wrap_pyfunction!(quantities_of_plates, m)?)?;
     m.add_function(wrap_pyfunction!(scaled_counts, m)?)?;
+    m.add("EXTENT", EXTENT)?;
+    m.add_function(wrap_pyfunction!(in_box, m)?)?;
+    m.add_function(wrap_pyfunction!(in_length, m)?)?;
     m.add_function(wrap_pyfunction!(search_grid, m)?)?;
     m.add_function(wrap_pyfunction!(estimate_errors, m)?)
 }

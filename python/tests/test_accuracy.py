@@ -54,6 +54,29 @@ def test_errors_cover_those_of_coarse_grids() -> None:
     assert abs(wave.thickness - fine_wave.thickness) < 3.0 * total(wave, "thickness")
 
 
+def test_errors_cover_cut_boxes_and_domains() -> None:
+    with pytest.warns(rarefy.RarefyWarning, match="a larger vmax"):
+        boxed = rarefy.shock(1.2, cut=3.0, velocities=20, backend="cpu")
+    assert 0.01 < abs(boxed.thickness - 11.3391) < 3.0 * total(boxed, "thickness")
+    with pytest.warns(rarefy.RarefyWarning, match="a longer domain"):
+        short = rarefy.shock(2.0, cells=60, sides=(3.0, 3.0), backend="cpu")
+    assert 0.01 < abs(short.thickness - 3.06094) < 3.0 * total(short, "thickness")
+    assert short.discretisation_error is not None
+    assert set(short.discretisation_error["thickness"]) == {"cells", "velocities", "box", "length", "iteration", "total"}
+    with warnings.catch_warnings():
+        # Of the domain that it begins with.
+        warnings.simplefilter("ignore", rarefy.RarefyWarning)
+        found = rarefy.shock(2.0, cells=60, sides=(4.0, 4.0), cut=3.0, velocities=14, accuracy=3e-3, backend="cpu")
+    assert found.accuracy is not None and found.accuracy["reached"]
+    assert found.accuracy["grid"]["length"] > 1.0
+    assert len(found.x) == found.accuracy["grid"]["cells"]
+    assert abs(found.thickness / 3.06094 - 1.0) < 3e-3
+    with pytest.warns(rarefy.RarefyWarning, match="use more"):
+        flow = rarefy.cavity(1.0, cells=10, linear=True, quadrature="midpoint", velocities=(12, 12), backend="cpu")
+    assert flow.discretisation_error is not None
+    assert flow.discretisation_error["drag_wall"]["box"] is not None
+
+
 def test_coarse_velocities_warn_and_an_accuracy_refines_them() -> None:
     options: dict[str, Any] = {"temperature_difference": 1.0, "backend": "cpu"}
     with pytest.warns(rarefy.RarefyWarning, match="flux by .*velocities: use more"):

@@ -223,6 +223,8 @@ fn markets_of_small_shapes_come_to_their_gamma_distribution() {
     );
     assert!(((of("m2") - 1.0) / 2.0 - 1.0).abs() < 1e-2, "{row}");
     assert!(of("total_variation") < 1e-3, "{row}");
+    // The share below half of a gamma distribution of shape 1/2: erf(1/2).
+    assert!((of("p_below_half") - 0.520_499_877_8).abs() < 1e-3, "{row}");
 
     let (row, warnings) = last_row(
         dir.path(),

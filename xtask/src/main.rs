@@ -10,6 +10,7 @@ mod ci;
 #[cfg(test)]
 mod documents;
 mod evidence;
+mod fuzz;
 #[cfg(test)]
 mod layers;
 mod packages;
@@ -50,6 +51,15 @@ enum Chore {
         #[arg(default_value = "")]
         only: String,
     },
+    /// Run each target of cargo-fuzz from the corpus of the tests, as a nightly job does
+    Fuzz {
+        /// Seconds for each target
+        #[arg(default_value_t = 600)]
+        seconds: u64,
+        /// One target alone
+        #[arg(long)]
+        target: Option<String>,
+    },
     /// Pack all crates and test the packages outside of the workspace
     Packages,
     /// Build the wheel of the Python package and test it in a virtual environment
@@ -67,6 +77,7 @@ fn main() -> ExitCode {
         Chore::Ptx(chore) => ptx::run(&chore),
         Chore::Bundle { out, pack } => bundle::run(&out, pack),
         Chore::Evidence { only } => evidence::regenerate(&only),
+        Chore::Fuzz { seconds, target } => fuzz::all(seconds, target.as_deref()),
         Chore::Packages => packages::test(),
         Chore::Python => python::check(),
         Chore::Ranks => ranks::check(),

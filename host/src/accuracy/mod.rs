@@ -51,8 +51,8 @@ use serde::{Serialize, Serializer};
 pub use estimate::{repeats, verify};
 pub use reach::{Reached, reach};
 pub use repeats::{
-    Accuracy, EXTENT, Errors, MOST_STEPS, Repeatable, SECONDS, Setting, Settings, Unwatched, Watch,
-    Watched, extent, scaled, search, steps,
+    Accuracy, EXTENT, Errors, MOST_STEPS, Repeatable, SECONDS, Setting, Settings, Taken, Unwatched,
+    Watch, Watched, extent, scaled, search, steps,
 };
 pub use text::warning;
 

@@ -89,7 +89,7 @@ impl Watch for Unwatched {
     }
 }
 
-/// Time between two looks at a watch, about.
+/// Time between two queries of a watch, about.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The observer of a run that its watch stops.
@@ -199,8 +199,19 @@ pub struct Errors {
     pub why_not: Option<&'static str>,
     /// The accuracy that was asked for.
     pub wanted: Option<f64>,
-    /// The grid of a search in words, its settings, and the number of grids that were computed.
-    pub taken: Option<(String, Vec<(&'static str, Setting)>, usize)>,
+    /// The grid of a search.
+    pub taken: Option<Taken>,
+}
+
+/// The grid that a search took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// Its counts in words.
+    pub words: String,
+    /// Its settings by name.
+    pub settings: Settings,
+    /// Number of grids that the search computed.
+    pub computed: usize,
 }
 
 impl Errors {
@@ -218,7 +229,11 @@ impl Errors {
         Self {
             findings: search.findings.clone(),
             wanted: Some(accuracy),
-            taken: Some((in_words(run, grid), run.named(grid), search.computed)),
+            taken: Some(Taken {
+                words: in_words(run, grid),
+                settings: Settings(run.named(grid)),
+                computed: search.computed,
+            }),
             why_not: None,
         }
     }
@@ -289,8 +304,8 @@ impl Errors {
         Some(Accuracy {
             wanted,
             reached: self.missed(wanted).is_none(),
-            grid: self.taken.as_ref().map(|taken| Settings(taken.1.clone())),
-            grids_computed: self.taken.as_ref().map(|taken| taken.2),
+            grid: self.taken.as_ref().map(|taken| taken.settings.clone()),
+            grids_computed: self.taken.as_ref().map(|taken| taken.computed),
         })
     }
 

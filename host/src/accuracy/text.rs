@@ -87,10 +87,15 @@ pub fn warning(findings: &[Finding]) -> Option<String> {
         first,
         |most, part| if part.1 > most.1 { part } else { most },
     );
-    let remedy = if axis.0 == ITERATION {
-        "most of it is left by the iteration: go on to a smaller residual".to_owned()
-    } else {
-        format!("most of it is that of the {}: use more", axis.0)
+    let remedy = match axis.0 {
+        ITERATION => "most of it is left by the iteration: go on to a smaller residual".to_owned(),
+        "dt" => "most of it is that of the time step: use a shorter one".to_owned(),
+        "emax" => "most of it is that of emax: use a larger one, and as many more cells".to_owned(),
+        "box" => "most of it is that of the box: use a larger vmax, and as many more velocities"
+            .to_owned(),
+        "length" => "most of it is that of the length: use a longer domain, and as many more cells"
+            .to_owned(),
+        name => format!("most of it is that of the {name}: use more"),
     };
     Some(format!(
         "the discretisation leaves errors: {}; {remedy}",

@@ -12,7 +12,7 @@ use super::report::{Output, Report};
 use super::steady;
 use super::summary::Summary;
 use super::verify::Verified;
-use crate::accuracy::{Axis, Quantity};
+use crate::accuracy::{Axis, EXTENT, Quantity, Setting};
 use crate::bgk::boltzmann::check_room;
 use crate::bgk::errors::axes_of_cavity;
 use crate::bgk::steady::{Solution, SteadyProblem};
@@ -154,15 +154,28 @@ impl Flow for CavityArgs {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        axes_of_cavity(self.collisions.is_boltzmann(), self.polar().is_some())
+        let polar = self.polar().is_some();
+        axes_of_cavity(self.collisions.is_boltzmann(), polar, self.is_in_box())
     }
 
     fn grid(&self) -> Vec<usize> {
-        vec![self.cells(), self.counts().first().copied().unwrap_or(0)]
+        let mut grid = vec![self.cells(), self.counts().first().copied().unwrap_or(0)];
+        grid.extend(self.is_in_box().then_some(EXTENT));
+        grid
+    }
+
+    fn settings(&self) -> Vec<(&'static str, Setting)> {
+        let counts = [self.cells(), self.counts().first().copied().unwrap_or(0)];
+        let [cells, velocities] = counts.map(Setting::Count);
+        let mut settings = vec![("cells", cells), ("velocities", velocities)];
+        let half = self.vmax.filter(|_| self.is_in_box());
+        settings.extend(half.map(|half| ("vmax", Setting::Number(half))));
+        settings
     }
 
     fn on(&self, grid: &[usize]) -> Result<Self> {
-        self.on_grid(grid[0], grid[1])
+        let extent = grid.get(2).copied().unwrap_or(EXTENT);
+        self.on_grid(grid[0], grid[1], extent)
     }
 
     fn quantities(&self, found: &Found) -> Vec<Quantity> {

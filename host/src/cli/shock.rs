@@ -11,7 +11,7 @@ use super::flow::{self, CollisionArgs, Flow, FlowArgs, Outcome, PreparedRun, Sav
 use super::report::{Output, Report};
 use super::summary::Summary;
 use super::verify::Verified;
-use crate::accuracy::{Axis, Quantity};
+use crate::accuracy::{Axis, EXTENT, Quantity, Setting};
 use crate::bgk::boltzmann::check_room;
 use crate::bgk::errors::axes_of_shock;
 use crate::bgk::steady::{Solution, SteadyProblem};
@@ -191,11 +191,22 @@ impl Flow for ShockArgs {
     }
 
     fn grid(&self) -> Vec<usize> {
-        vec![self.cells(), self.counts().first().copied().unwrap_or(0)]
+        let nodes = self.counts().first().copied().unwrap_or(0);
+        vec![self.cells(), nodes, EXTENT, EXTENT]
+    }
+
+    fn settings(&self) -> Vec<(&'static str, Setting)> {
+        let nodes = self.counts().first().copied().unwrap_or(0);
+        vec![
+            ("cells", Setting::Count(self.cells())),
+            ("velocities", Setting::Count(nodes)),
+            ("vmax", Setting::Number(self.cut())),
+            ("length", Setting::Number(self.sides().iter().sum())),
+        ]
     }
 
     fn on(&self, grid: &[usize]) -> Result<Self> {
-        Ok(self.on_grid(grid[0], grid[1]))
+        self.on_grid([grid[0], grid[1], grid[2], grid[3]])
     }
 
     fn quantities(&self, found: &Found) -> Vec<Quantity> {

@@ -164,8 +164,9 @@ impl Verified {
     pub(super) fn rows(&self, summary: Summary) -> Summary {
         let mut label = "accuracy";
         let mut summary = summary;
-        if let Some((words, _, computed)) = &self.0.taken {
-            summary = summary.row("grid", format!("{words}, of {computed} that were computed"));
+        if let Some(taken) = &self.0.taken {
+            let text = format!("{}, of {} that were computed", taken.words, taken.computed);
+            summary = summary.row("grid", text);
         }
         for finding in self.0.findings.iter().filter(|f| f.quantity.sought) {
             summary = summary.row(label, finding);

@@ -28,6 +28,15 @@ pub fn gini(grid: &EnergyGrid, p: &[f64]) -> f64 {
     1.0 - area
 }
 
+/// Agents of `p` with less than `wealth`, those of each cell spread over it evenly. All or none of a cell would leave an error as large as its width.
+pub fn agents_below(grid: &EnergyGrid, p: &[f64], wealth: f64) -> f64 {
+    let at = wealth / grid.width();
+    let cells = p.iter().enumerate();
+    cells
+        .map(|(i, p)| p * (at - i as f64).clamp(0.0, 1.0))
+        .sum()
+}
+
 /// The Gini coefficient of a gamma distribution of shape `a`, the equilibrium of a gas (3/2), of [`CollisionKernel::Money`] (1) and of [`CollisionKernel::Gamma`]:
 /// Gamma(a + 1/2) / (sqrt(pi) a Gamma(a)).
 pub fn gini_of_gamma(a: f64) -> f64 {

@@ -15,7 +15,7 @@ use std::fmt;
 use rayon::prelude::*;
 
 use super::coefficients::{PairTables, rate_scale};
-pub use super::inequality::{gini, gini_of_gamma, lorenz};
+pub use super::inequality::{agents_below, gini, gini_of_gamma, lorenz};
 use super::reference::saving_range;
 use super::{CollisionKernel, OperatorConfig, Weights};
 use crate::error::{Error, Result};

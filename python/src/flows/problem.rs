@@ -121,8 +121,12 @@ impl PyProblem {
     }
 
     #[staticmethod]
-    fn shock(mach: f64, given: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let shock: Shock = with_given(&Shock::new(mach).map_err(raise)?, given)?;
+    #[pyo3(signature = (mach, given, grid = None))]
+    fn shock(mach: f64, given: &Bound<'_, PyDict>, grid: Option<[usize; 4]>) -> PyResult<Self> {
+        let mut shock: Shock = with_given(&Shock::new(mach).map_err(raise)?, given)?;
+        if let Some(grid) = grid {
+            shock = shock.on_grid(grid).map_err(raise)?;
+        }
         Ok(Self {
             problem: shock.problem().map_err(raise)?,
             mach: Some(shock.mach),

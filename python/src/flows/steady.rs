@@ -151,13 +151,15 @@ impl PySteady {
 
     /// The steady shock wave by the collision integral.
     #[staticmethod]
+    #[pyo3(signature = (mach, wave, given, grid = None))]
     fn wave(
         py: Python<'_>,
         mach: f64,
         wave: &Bound<'_, PyDict>,
         given: &Bound<'_, PyDict>,
+        grid: Option<[usize; 4]>,
     ) -> PyResult<Self> {
-        let wave = shock_wave(mach, wave)?;
+        let wave = shock_wave(mach, wave, grid)?;
         let config = config_of_integral(given)?;
         let (flow, start) = compute(py, || wave.line())?;
         let mut steady = Self::of(py, flow.steady().map_err(raise)?, &config, None)?;
@@ -309,6 +311,15 @@ impl PySteady {
         self.run.with(py, |solver| {
             let integral = solver.problem().integral.as_ref();
             Ok(integral.map_or(0, |operator| operator.grid.n()))
+        })
+    }
+
+    /// Half-width of their box; 0 of a model.
+    #[getter]
+    fn reach(&self, py: Python<'_>) -> PyResult<f64> {
+        self.run.with(py, |solver| {
+            let integral = solver.problem().integral.as_ref();
+            Ok(integral.map_or(0.0, |operator| operator.grid.max()))
         })
     }
 

@@ -103,10 +103,17 @@ pub(super) fn by_integral(
     Ok(config)
 }
 
-/// A shock wave by the collision integral, with the method that suits it unless one is given.
-pub(super) fn shock_wave(mach: f64, given: &Bound<'_, PyDict>) -> PyResult<ShockWave> {
+/// A shock wave by the collision integral, on a grid of its own or another, with the method that suits it unless one is given.
+pub(super) fn shock_wave(
+    mach: f64,
+    given: &Bound<'_, PyDict>,
+    grid: Option<[usize; 4]>,
+) -> PyResult<ShockWave> {
     let usual = ShockWave::new(mach).map_err(raise)?;
     let mut wave: ShockWave = with_given(&usual, given)?;
+    if let Some(grid) = grid {
+        wave = wave.on_grid(grid).map_err(raise)?;
+    }
     let is_given = |key: &str| given.contains(key);
     let (method, correction) = (is_given("method")?, is_given("correction")?);
     if !(method || correction || is_given("order")?) {
@@ -177,8 +184,14 @@ impl PySimulation {
 
     /// A shock wave by the collision integral.
     #[staticmethod]
-    fn wave(py: Python<'_>, mach: f64, given: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let wave = shock_wave(mach, given)?;
+    #[pyo3(signature = (mach, given, grid = None))]
+    fn wave(
+        py: Python<'_>,
+        mach: f64,
+        given: &Bound<'_, PyDict>,
+        grid: Option<[usize; 4]>,
+    ) -> PyResult<Self> {
+        let wave = shock_wave(mach, given, grid)?;
         let (flow, warnings) = compute(py, || {
             let (config, start) = wave.line()?;
             Ok((Flow::new(config)?, wave.warnings(&start)))

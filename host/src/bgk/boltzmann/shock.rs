@@ -131,6 +131,11 @@ impl ShockWave {
         })
     }
 
+    /// The half-width of the cubic box that is needed with this cut.
+    pub(in crate::bgk) fn half_width(mach: Mach, cut: f64) -> f64 {
+        extent(mach, cut)[0]
+    }
+
     /// Nodes along an axis for steps of half the upstream `sqrt(T)`, or the most there may be.
     pub fn nodes(mach: Mach, cut: f64) -> usize {
         let [half, _] = extent(mach, cut);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accuracy::scaled;
 use crate::bgk::boltzmann::{FlowConfig, Initial, Stepping};
+use crate::bgk::errors::in_box;
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Nodes, SteadyProblem};
 use crate::bgk::{Axis, Cavity, SimulationConfig, State};
@@ -242,15 +243,17 @@ impl CavityArgs {
         ))
     }
 
-    /// The same cavity, in full, on other cells and velocities. Steps in time become shorter where the cells demand it.
-    pub(super) fn on_grid(&self, cells: usize, nodes: usize) -> Result<Self> {
+    /// The same cavity, in full, on other cells and velocities, and in another box. Steps in time become shorter where the cells demand it.
+    pub(super) fn on_grid(&self, cells: usize, nodes: usize, extent: usize) -> Result<Self> {
         let mut fine = self.clone();
         fine.cells = cells as u64;
         let counts = match self.polar() {
             Some(counts) => scaled(&counts, nodes, 1, 4),
             None => scaled(self.counts(), nodes, 2, 4),
         };
+        let (counts, wider) = in_box(&counts, extent)?;
         fine.velocities = Some(Counts(counts));
+        fine.vmax = self.vmax.map(|half| wider * half);
         if self.steady {
             return Ok(fine);
         }
@@ -279,6 +282,11 @@ impl CavityArgs {
         self.velocities
             .as_ref()
             .map_or(&[], |Counts(counts)| counts)
+    }
+
+    /// Whether the velocities of a run in full are those of a box.
+    pub(super) fn is_in_box(&self) -> bool {
+        self.collisions.is_boltzmann() || self.quadrature() == Quadrature::Midpoint
     }
 
     /// The rule of a run in full.

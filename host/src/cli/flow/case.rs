@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{FlowArgs, SiArgs, TimeOptions};
 use super::collisions::CollisionArgs;
 use super::course::Course;
-use crate::accuracy::{Axis, Quantity};
+use crate::accuracy::{Axis, Quantity, Setting};
 use crate::bgk::boltzmann::{self, FlowConfig, ShockStart};
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{CheckpointPart, FaceFlux, Looked, March, Simulation, SimulationConfig, Units};
@@ -131,8 +131,10 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Self::Found>;
     /// The axes of cells and velocities along which errors are estimated.
     fn axes(&self) -> Vec<Axis>;
-    /// Cells and velocities: a count for each of the axes.
+    /// Cells and velocities, and the usual extents: a count for each of the axes.
     fn grid(&self) -> Vec<usize>;
+    /// The settings of that grid, by their flags.
+    fn settings(&self) -> Vec<(&'static str, Setting)>;
     /// The same flow on other cells and velocities; in time with steps that suit them.
     fn on(&self, grid: &[usize]) -> Result<Self>;
     /// The results whose errors are estimated.

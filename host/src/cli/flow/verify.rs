@@ -2,7 +2,7 @@
 
 use super::case::{Flow, Outcome};
 use super::steady;
-use crate::accuracy::{Axis, Quantity, Reached, Repeatable, SECONDS, Watch, Watched};
+use crate::accuracy::{Axis, Quantity, Reached, Repeatable, SECONDS, Setting, Watch, Watched};
 use crate::bgk::errors::{OF_TIME, PATIENCE, STEPS, work_in_time, work_of_steady};
 use crate::bgk::steady::SteadySolver;
 use crate::cli::failure::Failure;
@@ -30,6 +30,11 @@ impl<F: Flow> Repeatable for Repeats<'_, F> {
 
     fn grid(&self) -> Vec<usize> {
         self.flow.grid()
+    }
+
+    fn named(&self, grid: &[usize]) -> Vec<(&'static str, Setting)> {
+        let flow = self.flow.on(grid);
+        flow.map_or(Vec::new(), |flow| flow.settings())
     }
 
     fn work(&self, grid: &[usize]) -> f64 {
@@ -100,8 +105,10 @@ pub(super) fn refined<F: Flow>(
         flow: &flow,
         steps: flow.time_options().steps.unwrap_or(STEPS),
     };
-    let end = reached(F::COMMAND, &repeats, accuracy, quiet)?;
+    let mut end = reached(F::COMMAND, &repeats, accuracy, quiet)?;
     let fine = flow.on(&end.grid)?;
+    // By the counts of the run on it.
+    end.grid = fine.grid();
     Ok((fine, Some(end)))
 }
 

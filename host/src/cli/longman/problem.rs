@@ -13,6 +13,9 @@ use crate::longman::family::{FAMILIES, Family};
 use crate::longman::sampled::Samples;
 use crate::longman::{AREAS, Boundaries, Task};
 
+/// Unused columns that a warning names.
+const MOST_NAMED: usize = 8;
+
 /// Rows of parameters: the lower limits, and a column for each parameter of the task.
 pub(in crate::cli) struct Rows {
     pub(super) lower: Vec<f64>,
@@ -34,8 +37,12 @@ impl Rows {
     pub(super) fn warn(&self, report: &mut Report) {
         if !self.unused.is_empty() {
             report.warn(format!(
-                "no parameter has the name of a column; unused: {}",
-                self.unused.join(", ")
+                "no parameter has the name of a column; unused: {}{}",
+                self.unused[..self.unused.len().min(MOST_NAMED)].join(", "),
+                match self.unused.len().saturating_sub(MOST_NAMED) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                }
             ));
         }
         if self.lower.is_empty() {

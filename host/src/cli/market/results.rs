@@ -14,7 +14,7 @@ use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
 use crate::cli::verify::Verified;
 use crate::error::{Error, Result};
-use crate::isotropic::market::{Market, Record, gini, lorenz, total_variation};
+use crate::isotropic::market::{Market, Record, agents_below, gini, lorenz, total_variation};
 use crate::isotropic::{CollisionKernel, OperatorConfig, initial::Equilibrium};
 
 const WEALTH: &str = "wealth E (units of the mean)";
@@ -162,7 +162,7 @@ pub(super) fn rows(
                 volume_rate: sample.volume_rate,
                 mean: sum(&|e| e),
                 m2: sum(&|e| e * e),
-                p_below_half: sum(&|e| if e < 0.5 { 1.0 } else { 0.0 }),
+                p_below_half: agents_below(&config.grid, &p, 0.5),
                 gini: gini(&config.grid, &p),
                 total_variation: total_variation(&p, &rest),
             }

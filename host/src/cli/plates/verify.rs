@@ -3,8 +3,10 @@
 use super::flow::{Flow, Kind, Measured};
 use super::parameters::{PlatesArgs, Velocities};
 use super::solver::solver;
-use crate::accuracy::{Axis, Quantity, Reached, Repeatable, SECONDS, Watch, scaled};
-use crate::bgk::errors::{NORMAL, axes_of_plates, quantities_of_plates, work_of_plates};
+use crate::accuracy::{
+    Axis, EXTENT, Quantity, Reached, Repeatable, SECONDS, Setting, Watch, scaled,
+};
+use crate::bgk::errors::{NORMAL, axes_of_plates, in_box, quantities_of_plates, work_of_plates};
 use crate::bgk::steady::Solution;
 use crate::cli::failure::Failure;
 use crate::cli::report::Report;
@@ -24,7 +26,19 @@ impl Repeatable for Repeats<'_> {
     }
 
     fn grid(&self) -> Vec<usize> {
-        vec![self.full.cells(), self.full.velocities().normal]
+        let mut grid = vec![self.full.cells(), self.full.velocities().normal];
+        grid.extend(self.full.collisions.is_boltzmann().then_some(EXTENT));
+        grid
+    }
+
+    fn named(&self, grid: &[usize]) -> Vec<(&'static str, Setting)> {
+        let Ok(on) = on(self.full, grid) else {
+            return Vec::new();
+        };
+        let counts = [on.cells(), on.velocities().normal].map(Setting::Count);
+        let mut named = vec![("cells", counts[0]), ("velocities", counts[1])];
+        named.extend(on.vmax.map(|half| ("vmax", Setting::Number(half))));
+        named
     }
 
     fn work(&self, grid: &[usize]) -> f64 {
@@ -37,7 +51,7 @@ impl Repeatable for Repeats<'_> {
     }
 
     fn repeat(&self, grid: &[usize], watch: &dyn Watch) -> Result<Option<Vec<Quantity>>> {
-        let full = on(self.full, grid);
+        let full = on(self.full, grid)?;
         let mut solver = solver(&full, self.flow)?;
         let Some(solution) = settled(&mut solver, watch)? else {
             return Ok(None);
@@ -47,19 +61,22 @@ impl Repeatable for Repeats<'_> {
     }
 }
 
-/// The same flow, in full, on other cells and velocities.
-fn on(full: &PlatesArgs, grid: &[usize]) -> PlatesArgs {
+/// The same flow, in full, on other cells and velocities, and in another box.
+fn on(full: &PlatesArgs, grid: &[usize]) -> Result<PlatesArgs> {
     let velocities = full.velocities();
     let counts = Vec::from_iter([Some(velocities.normal), velocities.tangential]);
     let counts: Vec<usize> = counts.into_iter().flatten().collect();
     let counts = scaled(&counts, grid[1], 1, *NORMAL.start());
     let mut fine = full.clone();
+    let extent = grid.get(2).copied().unwrap_or(EXTENT);
+    let (counts, wider) = in_box(&counts, extent)?;
+    fine.vmax = full.vmax.map(|half| wider * half);
     fine.cells = Some(grid[0]);
     fine.velocities = Some(Velocities {
         normal: counts[0],
         tangential: counts.get(1).map(|count| *count.min(NORMAL.end())),
     });
-    fine
+    Ok(fine)
 }
 
 /// The flux, and the gas at the plates.
@@ -78,8 +95,11 @@ pub(super) fn refined(
         return Ok((full, None));
     };
     let repeats = Repeats { full: &full, flow };
-    let search = reached(flow.command(), &repeats, accuracy, full.common.quiet)?;
-    Ok((on(&full, &search.grid), Some(search)))
+    let mut search = reached(flow.command(), &repeats, accuracy, full.common.quiet)?;
+    let fine = on(&full, &search.grid)?;
+    // By the counts of the run on it.
+    search.grid = Repeats { full: &fine, flow }.grid();
+    Ok((fine, Some(search)))
 }
 
 /// Estimates the errors of what was found, and reports them.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::accuracy::scaled;
+use crate::accuracy::EXTENT;
 use crate::bgk::boltzmann::{Collisions, ShockWave, Stepping};
 use crate::bgk::{Mach, Shock, ShockProfile, SimulationConfig, Space};
 use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, MODEL_MOLECULES};
@@ -212,18 +212,34 @@ impl ShockArgs {
         Ok(())
     }
 
-    /// The same wave, in full, on other cells and velocities.
-    pub(super) fn on_grid(&self, cells: usize, nodes: usize) -> Self {
+    /// The same wave, in full, on other cells and velocities, in another box, and in a domain of another length.
+    pub(super) fn on_grid(&self, grid: [usize; 4]) -> Result<Self> {
+        let (cells, sides, counts, cut) = match self.collisions.is_boltzmann() {
+            true => {
+                let wave = self.wave().on_grid(grid)?;
+                (wave.cells, wave.sides, vec![wave.velocities; 3], wave.cut)
+            }
+            false => {
+                let shock = self.shock().on_grid(grid)?;
+                (shock.cells, shock.sides, shock.velocities, shock.cut)
+            }
+        };
         let mut fine = self.clone();
         fine.cells = Some(cells as u64);
-        fine.velocities = Some(Counts(scaled(self.counts(), nodes, 2, 4)));
+        fine.velocities = Some(Counts(counts));
+        if grid[2] != EXTENT {
+            fine.vmax = Some(cut);
+        }
+        if grid[3] != EXTENT {
+            (fine.upstream, fine.length) = (Some(sides[0]), Some(sides[0] + sides[1]));
+        }
         if let Some(dt) = fine.shared.time_options.dt.as_mut() {
-            *dt *= (self.cells() as f64 / cells as f64).min(1.0);
+            *dt *= (self.cells() as f64 / grid[0] as f64).min(1.0);
         }
         fine.shared
             .time_options
             .same_time(&self.shared.time_options);
-        fine
+        Ok(fine)
     }
 
     pub(super) fn cut(&self) -> f64 {

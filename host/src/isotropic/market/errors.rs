@@ -1,6 +1,6 @@
 //! Errors of the discretisation of a market: the same trade on other cells, to another end of wealth, and in other steps.
 
-use super::{Market, MarketConfig, Start, gini};
+use super::{Market, MarketConfig, Start, agents_below, gini};
 use crate::accuracy::{Axis, EXTENT, Quantity, Repeatable, Setting, Watch, Watched, extent};
 use crate::compute::Backend;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::isotropic::errors::spread;
 use crate::isotropic::{EnergyGrid, Integrator, OperatorConfig};
 use crate::run::{self, Ending, Goal};
 
-/// Order of the cells: that of the square root of E in the first of a gas; the share below half of the mean is no smoother for other laws.
+/// Order of the cells: that of the square root of E in the first of a gas.
 const CELLS: f64 = 1.5;
 /// Order of the steps: that of the value traded, which the trapezoidal rule integrates; of Euler's method the first.
 const STEPS: f64 = 2.0;
@@ -158,7 +158,7 @@ pub fn quantities(market: &mut Market) -> Result<Vec<Quantity>> {
     let grid = market.config().operator.grid;
     let cells = || agents.iter().zip(grid.energies());
     let second = cells().map(|(p, e)| p * e * e).sum();
-    let poor = cells().filter(|(_, e)| *e < 0.5).map(|(p, _)| p).sum();
+    let poor = agents_below(&grid, &agents, 0.5);
     let traded = market.trade_rates()?.first().copied().unwrap_or(f64::NAN);
     Ok(vec![
         Quantity::new("gini", gini(&grid, &agents)),

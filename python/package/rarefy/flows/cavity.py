@@ -143,18 +143,21 @@ def cavity(
     asked = [velocities] if isinstance(velocities, int) else velocities
     counts = [cubic(velocities) or _rarefy.CAVITY_NODES[0]] * 3 if boltzmann else _counts(rule, asked, delta, steady)
     polar = rule == "polar" and not boltzmann
+    in_box = boltzmann or rule == "midpoint"
 
-    def problem_on(cells: int, counts: list[int]) -> _rarefy.Problem:
+    def problem_on(cells: int, counts: list[int], half: float) -> _rarefy.Problem:
         if boltzmann:
-            return _rarefy.Problem.cavity(delta, cells, [("uniform", counts[0], -reach, reach)] * 2, walls, True)
-        return _rarefy.Problem.cavity(delta, cells, _axes(rule, counts, reach), walls)
+            return _rarefy.Problem.cavity(delta, cells, [("uniform", counts[0], -half, half)] * 2, walls, True)
+        return _rarefy.Problem.cavity(delta, cells, _axes(rule, counts, half), walls)
 
-    def solve(cells: int, counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver:
+    def solve(grid: list[int], counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver:
         most = iterations if most is None else most
-        problem = problem_on(cells, counts)
+        counts, wider = _rarefy.in_box(counts, grid[2]) if in_box else (counts, 1.0)
+        half = wider * reach
+        problem = problem_on(grid[0], counts, half)
         if boltzmann:
             operator = molecules(scattering, method, order, correction, sphere) | where
-            box = (counts[0], reach)
+            box = (counts[0], half)
             if steady:
                 options = given(closure=scheme, rtol=rtol, iterations=iterations) | where
                 return Iteration(_rarefy.Steady.by_integral(problem, box, operator, options), "cavity", quiet=quiet)
@@ -168,13 +171,13 @@ def cavity(
         run = _rarefy.Simulation(problem, length, given(scheme=scheme) | where)
         return March(run, time, rtol, most, "cavity", quiet=quiet)
 
-    unknowns = float(problem_on(cells, counts).unknowns)
+    unknowns = float(problem_on(cells, counts, reach).unknowns)
     if boltzmann:
         unknowns = float(cells**2 * prod(counts))
     elif polar:
         unknowns = 4.0 * cells**2 * prod(counts)
-    first = solve(cells, counts, None, None, quiet=False)
-    flow = Flow("cavity", boltzmann, polar, cells, counts, unknowns, solve, first)
+    first = solve([cells, counts[0], _rarefy.EXTENT], counts, None, None, quiet=False)
+    flow = Flow("cavity", boltzmann, polar, int(in_box), cells, counts, unknowns, solve, first)
 
     def result(solver: Solver, course: dict[str, Any]) -> CavityResult:
         fields, results = solver.found("fields", "cavity")

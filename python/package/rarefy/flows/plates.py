@@ -142,11 +142,14 @@ def _plates(
     else:
         refuse("boltzmann", sphere=operator.pop("spectral", None), **operator)
 
-    def solve(cells: int | None, counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver:
+    def solve(grid: list[int], counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver:
         most_along = 64
         on = gap
-        if counts:
-            on = replace(gap, cells=cells, velocities=counts[0] if boltzmann else (counts[0], min(counts[1], most_along)))
+        if boltzmann and counts:
+            counts, wider = _rarefy.in_box(counts, grid[2])
+            on = replace(gap, cells=grid[0], velocities=counts[0], vmax=wider * reach)
+        elif counts:
+            on = replace(gap, cells=grid[0], velocities=(counts[0], min(counts[1], most_along)))
         solver = on.by_integral(operator | where) if boltzmann else on.solver(gas, linear, accommodation, where)
         return Iteration(solver, kind, quiet=quiet)
 
@@ -159,10 +162,11 @@ def _plates(
         (estimate,) = solver.found("error_estimate")
         return _rarefy.quantities_of_plates(*measured(solver), kind != "poiseuille"), estimate
 
-    first = solve(gap.cells, [], None, None, quiet=False)
+    first = solve([], [], None, None, quiet=False)
     assert isinstance(first, Iteration)
+    reach = first.solver.reach
     counts = [first.solver.cubic] if boltzmann else gap.counts(gas, linear)
-    flow = Flow(kind, boltzmann, False, len(first.solver.centres(0)), counts, 0.0, solve, first, quantities)
+    flow = Flow(kind, boltzmann, False, int(boltzmann), len(first.solver.centres(0)), counts, 0.0, solve, first, quantities)
 
     def result(solver: Solver, course: dict[str, Any]) -> PlatesResult:
         fields, faces, estimate = solver.found("fields", "faces", "error_estimate")

@@ -151,7 +151,7 @@ def shock(
         Whether to repeat the run on other grids to estimate the errors of the results: by default where that takes seconds, ``True`` always,
         ``False`` never. Errors beyond one per cent give a warning.
     accuracy
-        A relative accuracy, such as 1e-3: cells and velocities are refined until all results have it.
+        A relative accuracy, such as 1e-3: cells and velocities are refined, and box and length widened, until all results have it.
     progress
         Whether to show a bar of tqdm.
     backend, precision, threads
@@ -180,37 +180,37 @@ def shock(
 
     asked: Any = cubic(velocities) if boltzmann else [velocities] if isinstance(velocities, int) else velocities
 
-    def problem_on(cells: int | None, counts: Any) -> _rarefy.Problem:
-        return _rarefy.Problem.shock(float(mach), given(cells=cells, sides=sides, velocities=counts, cut=cut, gas=gas(model, prandtl, omega)))
+    def problem_on(grid: list[int]) -> _rarefy.Problem:
+        options = given(cells=cells, sides=sides, velocities=asked, cut=cut, gas=gas(model, prandtl, omega))
+        return _rarefy.Problem.shock(float(mach), options, grid or None)
 
-    def solve(cells: int | None, counts: Any, step: float | None, most: int | None, *, quiet: bool) -> Solver:
+    def solve(grid: list[int], counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver:
         step, most = dt if step is None else step, iterations if most is None else most
         if boltzmann:
-            n = counts[0] if isinstance(counts, list) else counts
-            options = given(cells=cells, sides=sides, velocities=n, cut=cut)
+            options = given(cells=cells, sides=sides, velocities=asked, cut=cut)
             options |= molecules(scattering, method, order, correction, sphere) | where
             if steady:
                 iteration = given(closure=scheme, rtol=rtol, iterations=iterations) | where
-                return Iteration(_rarefy.Steady.wave(float(mach), options, iteration), "shock", quiet=quiet)
-            run = _rarefy.Simulation.wave(float(mach), options | given(dt=step, scheme=scheme))
+                return Iteration(_rarefy.Steady.wave(float(mach), options, iteration, grid or None), "shock", quiet=quiet)
+            run = _rarefy.Simulation.wave(float(mach), options | given(dt=step, scheme=scheme), grid or None)
             return March(run, time, rtol, most, "shock", quiet=quiet)
-        problem = problem_on(cells, counts)
+        problem = problem_on(grid)
         if steady:
             options = given(closure=scheme, rtol=rtol, iterations=iterations)
             return Iteration(_rarefy.Steady.of_problem(problem, None, False, options | where), "shock", quiet=quiet)
         run = _rarefy.Simulation(problem, step or problem.time_step, given(scheme=scheme) | where)
         return March(run, time, rtol, most, "shock", quiet=quiet)
 
-    first = solve(cells, asked, None, None, quiet=False)
+    first = solve([], [], None, None, quiet=False)
     if isinstance(first, March):
         nodes, functions = first.solver.velocities
     elif boltzmann:
         nodes, functions = [first.solver.cubic] * 3, 1
     else:
-        nodes, functions = problem_on(cells, asked).velocities
+        nodes, functions = problem_on([]).velocities
     size = len(first.solver.centres(0))
     unknowns = float(size * functions * prod(nodes))
-    flow = Flow("shock", boltzmann, False, size, nodes, unknowns, solve, first)
+    flow = Flow("shock", boltzmann, False, 2, size, nodes, unknowns, solve, first)
 
     def result(solver: Solver, course: dict[str, Any]) -> ShockResult:
         (profile,) = solver.found("shock")

@@ -17,9 +17,12 @@ R = TypeVar("R")
 
 
 class Solve(Protocol):
-    """The solver on so many cells and velocities, in time with a step and at most so many steps; ``quiet`` without warnings."""
+    """The solver on so many cells and velocities of a grid, in time with a step and at most so many steps; ``quiet`` without warnings.
 
-    def __call__(self, cells: int, counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver: ...
+    The parts of a grid beyond its cells and velocities are those of the extent of their box, and of the domain's length.
+    """
+
+    def __call__(self, grid: list[int], counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver: ...
 
 
 @dataclass
@@ -29,6 +32,8 @@ class Flow:
     case: str
     boltzmann: bool
     polar: bool
+    # Numbers of extents that a grid has: of the box of velocities, and of the length.
+    extents: int
     cells: int
     counts: list[int]
     unknowns: float
@@ -38,7 +43,7 @@ class Flow:
 
     @property
     def grid(self) -> list[int]:
-        return [self.cells, self.counts[0]]
+        return [self.cells, self.counts[0]] + [_rarefy.EXTENT] * self.extents
 
     def on(self, grid: list[int], *, most: int | None = None, quiet: bool = True) -> Solver:
         """The solver on another grid; in time with steps that suit its cells."""
@@ -48,7 +53,7 @@ class Flow:
         dt = None
         if isinstance(self.first, March):
             dt = self.first.solver.dt * min(1.0, self.cells / grid[0])
-        return self.solve(grid[0], counts, dt, most, quiet=quiet)
+        return self.solve(grid, counts, dt, most, quiet=quiet)
 
     def work(self, grid: list[int], steps: int) -> float:
         """Updates of an unknown."""
@@ -56,7 +61,8 @@ class Flow:
             return _rarefy.work_of_plates(grid, self.boltzmann, self.case == "fourier")
         share = (grid[0] / self.cells) ** (1 if self.case == "shock" else 2)
         nodes = prod(_rarefy.scaled(self.counts, grid[1], 1, 1)) / prod(self.counts)
-        unknowns = self.unknowns * share * nodes
+        box, *length = [extent / _rarefy.EXTENT for extent in grid[2:]] or [1.0]
+        unknowns = self.unknowns * share * nodes * box ** len(self.counts) * prod(length)
         if isinstance(self.first, Iteration):
             return _rarefy.work_of(unknowns, self.boltzmann, None)
         return _rarefy.work_of(unknowns, self.boltzmann, steps * max(1.0, grid[0] / self.cells))
@@ -69,7 +75,7 @@ class Flow:
             solver(False)
             return self.quantities(solver)[0] if solver.settled is not False else None
 
-        axes = _rarefy.axes_of(self.case, self.boltzmann, self.polar)
+        axes = _rarefy.axes_of(self.case, self.boltzmann, self.polar, self.extents > 0)
         return Grids(axes, self.grid, self.first.tolerance, lambda grid: self.work(grid, steps), repeat)
 
 
