@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -19,15 +20,23 @@ struct Stage {
     variables: &'static [(&'static str, &'static str)],
 }
 
-const STAGES: [Stage; 7] = [
+const fn stage(title: &'static str, arguments: &'static [&'static str]) -> Stage {
     Stage {
-        title: "format",
-        arguments: &["fmt", "--all", "--check"],
+        title,
+        arguments,
         variables: &[],
-    },
-    Stage {
-        title: "lints",
-        arguments: &[
+    }
+}
+
+const FORMAT: Stage = stage("format", &["fmt", "--all", "--check"]);
+const TESTS: Stage = stage("tests", &["test", "--workspace"]);
+const PTX: Stage = stage("PTX matches its sources", &["xtask", "ptx", "check"]);
+
+/// Stages that only check. They run beside the others, in a target folder of their own: each keeps one core busy, and the others seldom both.
+const CHECKS: [Stage; 6] = [
+    stage(
+        "lints",
+        &[
             "clippy",
             "--workspace",
             "--all-targets",
@@ -35,11 +44,10 @@ const STAGES: [Stage; 7] = [
             "-D",
             "warnings",
         ],
-        variables: &[],
-    },
-    Stage {
-        title: "lints without features",
-        arguments: &[
+    ),
+    stage(
+        "lints without features",
+        &[
             "clippy",
             "--package",
             "rarefy",
@@ -49,11 +57,10 @@ const STAGES: [Stage; 7] = [
             "-D",
             "warnings",
         ],
-        variables: &[],
-    },
-    Stage {
-        title: "lints of the device half",
-        arguments: &[
+    ),
+    stage(
+        "lints of the device half",
+        &[
             "clippy",
             "--package",
             "rarefy-simt",
@@ -62,24 +69,56 @@ const STAGES: [Stage; 7] = [
             "-D",
             "warnings",
         ],
-        variables: &[],
-    },
+    ),
+    stage("lints with nalgebra alone", &NALGEBRA),
+    stage("lints with ndarray alone", &NDARRAY),
     Stage {
         title: "documentation",
         arguments: &["doc", "--workspace", "--no-deps"],
         variables: &[("RUSTDOCFLAGS", "-D warnings")],
     },
-    Stage {
-        title: "tests",
-        arguments: &["test", "--workspace"],
-        variables: &[],
-    },
-    Stage {
-        title: "PTX matches its sources",
-        arguments: &["xtask", "ptx", "check"],
-        variables: &[],
-    },
 ];
+
+const NALGEBRA: [&str; 9] = lints_with("nalgebra");
+const NDARRAY: [&str; 9] = lints_with("ndarray");
+
+const fn lints_with(feature: &'static str) -> [&'static str; 9] {
+    [
+        "clippy",
+        "--package",
+        "rarefy",
+        "--no-default-features",
+        "--features",
+        feature,
+        "--",
+        "-D",
+        "warnings",
+    ]
+}
+
+/// Runs the stages that only check, and prints their lines when they are over.
+fn run_checks() -> Result<()> {
+    let target = target_dir().join("checks");
+    for stage in CHECKS {
+        let start = Instant::now();
+        let mut command = cargo();
+        command
+            .args(stage.arguments)
+            .envs(stage.variables.iter().copied())
+            .env("CARGO_TARGET_DIR", &target);
+        let title = stage.title;
+        let output = command
+            .output()
+            .with_context(|| format!("stage `{title}`"))?;
+        let seconds = start.elapsed().as_secs_f64();
+        if !output.status.success() {
+            let lines = String::from_utf8_lossy(&output.stderr);
+            bail!("stage `{title}` failed ({})\n{lines}", output.status);
+        }
+        println!("\n== {title}: passed in {seconds:.0} s, beside the others");
+    }
+    Ok(())
+}
 
 fn run_stage(title: &str, command: &mut Command) -> Result<()> {
     println!("\n== {title}");
@@ -92,6 +131,14 @@ fn run_stage(title: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+fn run_plain(stage: &Stage) -> Result<()> {
+    let mut command = cargo();
+    command
+        .args(stage.arguments)
+        .envs(stage.variables.iter().copied());
+    run_stage(stage.title, &mut command)
+}
+
 fn run_chore(title: &str, chore: impl FnOnce() -> Result<()>) -> Result<()> {
     println!("\n== {title}");
     let start = Instant::now();
@@ -102,19 +149,15 @@ fn run_chore(title: &str, chore: impl FnOnce() -> Result<()>) -> Result<()> {
 }
 
 pub(crate) fn run() -> Result<()> {
-    for stage in STAGES {
-        let mut command = cargo();
-        command
-            .args(stage.arguments)
-            .envs(stage.variables.iter().copied());
-        run_stage(stage.title, &mut command)?;
-    }
-    for feature in ["nalgebra", "ndarray"] {
-        let mut command = cargo();
-        command.args(["clippy", "--package", "rarefy", "--no-default-features"]);
-        command.args(["--features", feature, "--", "-D", "warnings"]);
-        run_stage(&format!("lints with {feature} alone"), &mut command)?;
-    }
+    run_plain(&FORMAT)?;
+    thread::scope(|scope| {
+        let checks = scope.spawn(run_checks);
+        run_plain(&TESTS)?;
+        run_plain(&PTX)?;
+        checks
+            .join()
+            .unwrap_or_else(|_| bail!("the checks have panicked"))
+    })?;
     // Each crate is built from its package alone, PTX included.
     forget_packages()?;
     let mut command = cargo();
