@@ -8,7 +8,7 @@ use super::estimate::ITERATION;
 /// Largest relative error that passes without a warning.
 const TOLERATED: f64 = 0.01;
 /// The largest factor by which a warning has an error fall.
-const MOST_REMEDY: f64 = 64.0;
+const MOST_REMEDY: f64 = 16.0;
 /// Quantities that a warning names.
 const MOST_NAMED: usize = 3;
 

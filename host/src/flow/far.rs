@@ -4,7 +4,7 @@ use super::case::{Case, Side};
 use super::errors::rounded;
 use super::problem::sides_of;
 
-/// Speed over that of sound of a far field that hardly turns back.
+/// Speed of sound over v0: a faster stream carries nothing back.
 const SOUND: f64 = 0.912_870_929_175_276_9;
 
 /// A side that may be elsewhere.
@@ -55,7 +55,7 @@ pub(in crate::flow) fn far(case: &Case) -> Vec<Far> {
         .collect()
 }
 
-fn is_open(side: &Side) -> bool {
+pub(in crate::flow) fn is_open(side: &Side) -> bool {
     matches!(
         side,
         Side::Stream(_)
@@ -70,11 +70,26 @@ fn is_stream(side: &Side) -> bool {
     matches!(side, Side::Stream(stream) if stream.speed_ratio != Some(0.0))
 }
 
+/// Speed ratio of the first stream of a case, resolved or not; 0 without one.
+pub(in crate::flow) fn speed(case: &Case) -> f64 {
+    let streams = sides_of(case).into_iter().filter_map(|side| match side {
+        Side::Stream(stream) => Some(
+            stream
+                .speed_ratio
+                .or(stream.mach.map(|mach| SOUND * mach))
+                .unwrap_or(0.0),
+        ),
+        _ => None,
+    });
+    let speeds = streams.filter(|speed| *speed > 0.0);
+    // The linearised equation has no speed: its streams are slow.
+    let unit = if case.gas.linear { 1e-3 } else { 1.0 };
+    unit * speeds.fold(0.0, f64::max)
+}
+
 /// Whether the stream of a case is faster than sound.
 pub(in crate::flow) fn is_fast(case: &Case) -> bool {
-    sides_of(case).into_iter().any(
-        |side| matches!(side, Side::Stream(stream) if stream.speed_ratio.unwrap_or(0.0) > SOUND * stream.temperature.unwrap_or(1.0).sqrt()),
-    )
+    speed(case) > SOUND
 }
 
 /// Reach of the far field, in mean free paths about, from which a fast stream sweeps along all molecules that come from a body.

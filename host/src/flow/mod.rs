@@ -1,6 +1,7 @@
 //! Steady flows past and through bodies in a plane, by sweeps over a Cartesian grid with cut cells.
 
 mod case;
+mod chosen;
 mod errors;
 mod face;
 mod far;

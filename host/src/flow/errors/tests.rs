@@ -183,6 +183,25 @@ fn a_warning_names_the_axis_and_remedies_that_work() {
     assert_eq!(axes[..2], ["cells", "velocities"]);
 }
 
+#[test]
+fn a_search_finds_a_grid_with_the_accuracy() {
+    let case = annulus(1.0, "temperature = 1");
+    let grids = Grids::new(&case, Machine::Cpu).unwrap().to_search(2e-3);
+    let reached = crate::accuracy::search(&grids, 2e-3, &Unwatched).unwrap();
+    assert_eq!(reached.obstacle, None);
+    let fine = grids.on(&reached.grid);
+    assert!(
+        fine.domain.h < 0.1 && fine.velocities != case.velocities,
+        "{fine:?}"
+    );
+    // The case that a record holds repeats the result.
+    let text = toml::to_string(&fine).unwrap();
+    assert_eq!(parsed(&text), fine);
+    let found = super::super::solve(&fine, Machine::Cpu, &mut |_, _| true).unwrap();
+    let heat = -found.bodies[0].heat;
+    assert!((heat / 0.772462 - 1.0).abs() < 2e-3, "{heat}");
+}
+
 /// The largest error of a sought quantity beside a finer run, over three of its bars; with its name.
 fn beyond(seed: u64, finer: [usize; 3]) -> (f64, String) {
     let case = parsed(&random::case(seed));
