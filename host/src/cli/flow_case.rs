@@ -160,7 +160,7 @@ fn refined(
         return Ok((case, None));
     };
     let quiet = args.common.quiet || args.common.json;
-    let grids = Grids::new(&case, machine)?.to_search(accuracy);
+    let grids = Grids::new(&case, machine)?.to_search(accuracy)?;
     let reached = reached("flow", &grids, accuracy, quiet)?;
     let case = grids.on(&reached.grid);
     Ok((case, Some(Search { grids, reached })))

@@ -11,14 +11,14 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::case::{Case, Velocities};
+use super::case::{Case, Side, Velocities};
 use super::far;
 use super::findings::Findings;
 use super::machine::Machine;
 use super::nested::{self, Grid};
-use super::problem::{self, edges_of, velocities_of};
+use super::problem::{self, edges_of, sides_of, velocities_of};
 use super::quantities;
-use crate::accuracy::{Axis, Errors, Quantity, Repeatable, SECONDS, Setting, Watch};
+use crate::accuracy::{Axis, Errors, Quantity, Repeatable, SECONDS, Setting, Unwatched, Watch};
 use crate::error::Result;
 
 /// Count of the cells of a case, of its step of velocities, and of its far field.
@@ -83,12 +83,48 @@ impl Grids {
     }
 
     /// The same for a search, whose grids are finer and whose iterations end below the accuracy.
-    #[must_use]
-    pub fn to_search(mut self, accuracy: f64) -> Self {
+    ///
+    /// Directions that a periodic case leaves out are those whose results differ less from those of fewer: equal parts, or denser ones towards the axes.
+    ///
+    /// # Errors
+    /// As [`Grids::new`].
+    pub fn to_search(mut self, accuracy: f64) -> Result<Self> {
+        let is_periodic = sides_of(&self.case)
+            .into_iter()
+            .any(|side| matches!(side, Side::Periodic { .. }));
+        if self.case.velocities.is_none() && self.case.gas.linear && is_periodic {
+            let mut best = (f64::INFINITY, None);
+            for graded in [false, true] {
+                let mut case = self.case.clone();
+                if let Velocities::Polar { graded: of, .. } =
+                    case.velocities.insert(velocities_of(&self.case))
+                {
+                    *of = graded;
+                }
+                let differences = Self::new(&case, self.machine)?.of_velocities()?;
+                if differences < best.0 {
+                    best = (differences, case.velocities);
+                }
+            }
+            self.case.velocities = best.1;
+        }
         let solver = &mut self.case.solver;
         solver.tolerance = solver.tolerance.min(ITERATED * accuracy);
         self.searches = true;
-        self
+        Ok(self)
+    }
+
+    /// The largest relative difference of a sought quantity from its value with fewer velocities, on coarser cells.
+    fn of_velocities(&self) -> Result<f64> {
+        let mut grid = self.grid();
+        grid[0] = PARTS / 2;
+        let all = self.repeat(&grid, &Unwatched)?.unwrap_or_default();
+        grid[1] = self.directions * 7 / 10;
+        let fewer = self.repeat(&grid, &Unwatched)?.unwrap_or_default();
+        let pairs = all.iter().zip(&fewer).filter(|pair| pair.0.sought);
+        let differences = pairs.map(|(a, b)| (a.value - b.value).abs() / a.scale);
+        // No pair at all is no choice.
+        Ok(differences.reduce(f64::max).unwrap_or(f64::INFINITY))
     }
 
     /// The case, resolved.

@@ -72,7 +72,7 @@ fn solved(
     let mut case = case.clone();
     let mut known = None;
     if let Some(accuracy) = accuracy {
-        let grids = Grids::new(&case, Machine::Cpu)?.to_search(accuracy);
+        let grids = Grids::new(&case, Machine::Cpu)?.to_search(accuracy)?;
         let reached = search(&grids, accuracy, signals)?;
         case = grids.on(&reached.grid);
         let errors = Errors::of_search(&grids, &reached, accuracy);
