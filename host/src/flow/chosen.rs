@@ -1,8 +1,7 @@
 //! Cells and far field that a case leaves out, chosen from its bodies and its stream.
 
 use super::case::Case;
-use super::errors::rounded;
-use super::far::{is_open, speed};
+use super::far::{is_open, rounded, speed};
 use super::problem::{SIDES, sides_of};
 use crate::error::{Error, Result};
 

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::case::{Case, Side, Velocities};
-use super::far;
+use super::far::{self, rounded};
 use super::findings::Findings;
 use super::machine::Machine;
 use super::nested::{self, Grid};
@@ -27,8 +27,6 @@ const PARTS: usize = 64;
 const ITERATIONS: f64 = 20.0;
 /// Work on an unknown whose equilibrium is no linear function, over that of one that is.
 const NONLINEAR: f64 = 2.0;
-/// Digits of a length or a step that a repeat or a search takes.
-const DIGITS: i32 = 4;
 /// Fewest speeds of polar velocities.
 const FEWEST_SPEEDS: usize = 4;
 /// Grids whose flows are kept as starts.
@@ -234,13 +232,6 @@ impl Grids {
         };
         [cells as f64, nodes as f64]
     }
-}
-
-/// A number with few digits, for a case that is written.
-pub(in crate::flow) fn rounded(value: f64) -> f64 {
-    let place = DIGITS - 1 - value.abs().log10().floor() as i32;
-    let scale = 10_f64.powi(place);
-    (value * scale).round() / scale
 }
 
 impl Repeatable for Grids {

@@ -1,11 +1,13 @@
 //! The far field: sides whose place is a choice, since the gas beyond them goes on.
 
 use super::case::{Case, Side};
-use super::errors::rounded;
 use super::problem::sides_of;
 
 /// Speed of sound over v0: a faster stream carries nothing back.
 const SOUND: f64 = 0.912_870_929_175_276_9;
+
+/// Digits of a length or a step that a repeat or a search takes.
+const DIGITS: i32 = 4;
 
 /// A side that may be elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,4 +125,11 @@ pub(in crate::flow) fn moved(case: &Case, share: f64, edges: Option<[&[f64]; 2]>
         *end = nearest.unwrap_or_else(|| rounded(to));
     }
     case
+}
+
+/// A number with few digits, for a case that is written.
+pub(in crate::flow) fn rounded(value: f64) -> f64 {
+    let place = DIGITS - 1 - value.abs().log10().floor() as i32;
+    let scale = 10_f64.powi(place);
+    (value * scale).round() / scale
 }
