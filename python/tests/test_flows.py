@@ -250,6 +250,40 @@ def test_a_flow_past_a_cylinder() -> None:
     assert flow.plot("density").get_xlabel() == "x"
 
 
+def test_bars_of_a_flow_past_a_cylinder() -> None:
+    flow = rarefy.flow(_cylinder(), tolerance=1e-4)
+    error = flow.discretisation_error
+    assert error is not None
+    drag = error["bodies"]["cylinder"]["drag_coefficient"]
+    assert set(drag) == {"total", "cells", "velocities", "domain", "iteration"}
+    assert abs(2.0 * flow.bodies["cylinder"]["drag_coefficient"] - 2.3632) < 3.0 * 2.0 * drag["total"]
+    assert set(error["sides"]) == {"left", "right", "top"}
+    assert error["mass_flow"]["total"] > 0.0
+    assert flow.mass_flow > 0.0
+    alone = rarefy.flow(_cylinder(), tolerance=1e-4, verify=False)
+    assert alone.discretisation_error is None
+    assert alone.bodies == flow.bodies
+    with pytest.raises(TypeError, match="leave verify out"):
+        rarefy.flow(_cylinder(), verify=True, accuracy=1e-2)
+
+
+def test_a_flow_of_an_accuracy_that_is_asked_for() -> None:
+    wall = {"kind": "wall"}
+    case = {
+        "gas": {"delta": 1.0, "model": "bgk", "linear": True},
+        "sides": {"left": wall, "right": wall, "bottom": wall, "top": wall},
+        "body": [
+            {"name": "inner", "shape": "circle", "radius": 0.5, "temperature": 1.0},
+            {"name": "outer", "shape": "circle", "radius": 1.0, "hollow": True},
+        ],
+    }
+    flow = rarefy.flow(case, accuracy=3e-3)
+    assert flow.accuracy is not None
+    assert flow.accuracy["reached"]
+    assert flow.case["domain"]["x"] == [-1.05, 1.05]
+    assert flow.bodies["inner"]["heat"] == pytest.approx(-0.772462, rel=3e-3)
+
+
 def test_cases_that_are_not_right_are_refused(tmp_path: Path) -> None:
     case = _cylinder()
     case["body"][0]["radius"] = -1.0

@@ -215,7 +215,10 @@ fn a_flow_writes_its_files() {
     for side in ["left", "right", "top"] {
         let side = result["sides"][side].as_object().unwrap();
         let keys: Vec<&str> = side.keys().map(String::as_str).collect();
-        assert_eq!(keys, ["mass", "momentum_x", "momentum_y", "energy"]);
+        let numbers = ["mass", "momentum_x", "momentum_y", "energy"];
+        assert_eq!(keys[..4], numbers);
+        let errors = side["discretisation_error"].as_object().unwrap();
+        assert!(errors.keys().eq(numbers.iter()));
     }
     let inflow = -number(&result["sides"]["left"]["mass"]);
     assert!(number(&result["balance"]["mass"]).abs() < 1e-2 * inflow);
@@ -302,6 +305,122 @@ fn csv_rows(table: &str) -> Vec<Vec<&str>> {
 }
 
 #[test]
+fn results_have_their_errors() {
+    let dir = folder();
+    let at = dir.path();
+    write(at, CASE);
+    let output = done(at, &words("flow case.toml --out run --backend cpu"));
+    let shown = text(&output.stdout);
+    let row = shown.lines().find(|line| line.contains("C_D ")).unwrap();
+    assert!(row.contains(" +- ") && row.contains("(cells "), "{row}");
+    assert!(
+        row.contains("velocities ") && row.contains("domain "),
+        "{row}"
+    );
+    // Ten cells a diameter and a near border: beyond one per cent.
+    let warning = text(&output.stderr);
+    assert!(
+        warning.contains("most of it is that of the domain: take x = ["),
+        "{warning}"
+    );
+    let record = fs::read_to_string(at.join("run/run.json")).unwrap();
+    let record: Value = serde_json::from_str(&record).unwrap();
+    let body = &record["result"]["bodies"][0];
+    for key in [
+        "force_x",
+        "force_y",
+        "moment",
+        "heat",
+        "drag_coefficient",
+        "lift_coefficient",
+        "heat_coefficient",
+    ] {
+        let error = &body["discretisation_error"][key];
+        let parts = ["cells", "velocities", "domain", "iteration"].map(|axis| number(&error[axis]));
+        let total = number(&error["total"]);
+        assert!(
+            (parts.iter().sum::<f64>() / total - 1.0).abs() < 1e-9,
+            "{key}"
+        );
+    }
+    // The drag of the whole cylinder on fine cells within a far border is 2.36.
+    let drag = 2.0 * number(&body["drag_coefficient"]);
+    let bar = 2.0 * number(&body["discretisation_error"]["drag_coefficient"]["total"]);
+    assert!((drag - 2.3632).abs() < 2.0 * bar, "{drag} +- {bar}");
+    let whole = &record["result"]["discretisation_error"];
+    assert!(number(&whole["mass_flow"]["total"]) > 0.0);
+
+    // The same numbers without errors.
+    let output = done(
+        at,
+        &words("flow case.toml --no-verify --json --backend cpu"),
+    );
+    let alone: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let body_alone = &alone["result"]["bodies"][0];
+    assert!(body_alone["discretisation_error"].is_null());
+    assert!(alone["result"]["discretisation_error"].is_null());
+    assert_eq!(body_alone["force_x"], body["force_x"]);
+}
+
+#[test]
+fn an_accuracy_that_is_asked_for_is_found_and_repeated() {
+    let dir = folder();
+    let at = dir.path();
+    // Ends and cells are left out.
+    let case = "\
+[gas]
+model = \"bgk\"
+delta = 1
+linear = true
+[sides]
+left = { kind = \"wall\" }
+right = { kind = \"wall\" }
+bottom = { kind = \"wall\" }
+top = { kind = \"wall\" }
+[[body]]
+name = \"inner\"
+shape = \"circle\"
+radius = 0.5
+rotation = 2
+[[body]]
+name = \"outer\"
+shape = \"circle\"
+radius = 1
+hollow = true
+";
+    write(at, case);
+    let output = done(
+        at,
+        &words("flow case.toml --accuracy 1e-2 --out run --backend cpu"),
+    );
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("grid") && shown.contains("that were computed"),
+        "{shown}"
+    );
+    let record = fs::read_to_string(at.join("run/run.json")).unwrap();
+    let record: Value = serde_json::from_str(&record).unwrap();
+    let accuracy = &record["result"]["accuracy"];
+    assert_eq!(accuracy["reached"], true);
+    assert_eq!(accuracy["grid"]["h"], record["case"]["domain"]["h"]);
+    let torque = -number(&record["result"]["bodies"][0]["moment"]);
+    assert!((torque / 0.416728 - 1.0).abs() < 1e-2, "{torque}");
+    // The case of the record has the grid that was taken.
+    let again = done(at, &words("flow run/case.toml --json --quiet --no-verify"));
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again["case"], record["case"]);
+    assert_eq!(
+        again["result"]["bodies"][0]["moment"],
+        record["result"]["bodies"][0]["moment"]
+    );
+    refused(
+        at,
+        &words("flow case.toml --accuracy 1e-2 --no-verify"),
+        "--no-verify",
+    );
+}
+
+#[test]
 fn a_gas_in_si_units_has_its_results_in_these() {
     let dir = folder();
     let at = dir.path();
@@ -317,6 +436,9 @@ fn a_gas_in_si_units_has_its_results_in_these() {
     assert!((in_si / (20.0 * 8.1e-4 * force) - 1.0).abs() < 1e-12);
     let delta = number(&record["case"]["gas"]["length"]) / number(&record["units"]["length_m"]);
     assert!((delta - 1.0).abs() < 0.02, "{delta}");
+    let errors = &body["discretisation_error"];
+    let ratio = number(&errors["force_x_n_m"]["cells"]) / number(&errors["force_x"]["cells"]);
+    assert!((ratio / (20.0 * 8.1e-4) - 1.0).abs() < 1e-12, "{ratio}");
     assert!(record["result"]["sides"]["left"]["mass_kg_s_m"].is_number());
     let header = fs::read_to_string(at.join("run/surface.csv")).unwrap();
     assert!(

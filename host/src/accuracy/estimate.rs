@@ -5,7 +5,7 @@ use super::{Axis, Estimate, Finding, Quantity, Repeat};
 /// Safety factor F of an estimate.
 const SAFETY: f64 = 1.25;
 /// The least order that repeats may show: slower ones are no convergence.
-const LEAST_ORDER: f64 = 0.5;
+pub(super) const LEAST_ORDER: f64 = 0.5;
 /// Name of the part that the iteration and roundoff leave.
 pub(super) const ITERATION: &str = "iteration";
 
@@ -146,7 +146,7 @@ impl<'a> Ladder<'a> {
         let error = match differences[..] {
             [] => f64::INFINITY,
             [first, second, ..] if are_monotone(&differences, noise) => {
-                let order = observed(first, second).clamp(LEAST_ORDER, self.axis.order);
+                let order = observed(first, second).clamp(self.axis.least, self.axis.order);
                 first.1.abs() / (first.0.powf(order) - 1.0).abs()
             }
             _ => plain.fold(0.0, f64::max),

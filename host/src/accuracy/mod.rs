@@ -48,6 +48,7 @@ use std::ops::RangeInclusive;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use estimate::LEAST_ORDER;
 pub use estimate::{repeats, verify};
 pub use reach::{Reached, reach};
 pub use repeats::{
@@ -106,6 +107,8 @@ pub struct Axis {
     pub name: &'static str,
     /// The order p with which errors fall with the count.
     pub order: f64,
+    /// The least order that repeats may show: slower ones are taken for it.
+    pub least: f64,
     /// Counts that the method takes.
     pub range: RangeInclusive<usize>,
     /// A count is a multiple of this.
@@ -151,6 +154,7 @@ impl Axis {
         Self {
             name,
             order,
+            least: LEAST_ORDER.min(order),
             range,
             step: 1,
             shares: vec![0.5],

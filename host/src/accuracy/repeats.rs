@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Axis, Finding, Quantity, Reached, reach, repeats, verify, warning};
+use super::text::{wanting, warned};
+use super::{Axis, Finding, Quantity, Reached, reach, repeats, verify};
 use crate::error::{Error, Result};
 use crate::run::{Ending, Now, Observer};
 
@@ -60,6 +61,8 @@ pub enum Setting {
     Count(usize),
     /// A length, or a step.
     Number(f64),
+    /// Both ends of a range.
+    Ends([f64; 2]),
 }
 
 impl fmt::Display for Setting {
@@ -67,6 +70,7 @@ impl fmt::Display for Setting {
         match self {
             Self::Count(count) => count.fmt(f),
             Self::Number(number) => fmt::Debug::fmt(number, f),
+            Self::Ends([low, high]) => write!(f, "[{low}, {high}]"),
         }
     }
 }
@@ -138,6 +142,10 @@ pub trait Repeatable {
             .map(|(axis, count)| (axis.name, Setting::Count(*count)))
             .collect()
     }
+    /// The settings of a grid that is so many times as fine along an axis, for warnings; a general hint without them.
+    fn remedy(&self, _axis: &str, _factor: f64) -> Option<String> {
+        None
+    }
 }
 
 /// The outcome of a repeat: an error that another grid would not have ends the run.
@@ -201,6 +209,8 @@ pub struct Errors {
     pub wanted: Option<f64>,
     /// The grid of a search.
     pub taken: Option<Taken>,
+    /// Settings that would bring the largest error below one per cent.
+    pub remedy: Option<String>,
 }
 
 /// The grid that a search took.
@@ -235,6 +245,7 @@ impl Errors {
                 computed: search.computed,
             }),
             why_not: None,
+            remedy: None,
         }
     }
 
@@ -268,8 +279,13 @@ impl Errors {
         if watch.is_stopped() {
             return Ok(Self::not_here("not estimated, for a signal came"));
         }
+        let remedy = wanting(&findings).and_then(|(axis, factor)| {
+            let order = axes.iter().find(|a| a.name == axis)?.order;
+            run.remedy(axis, factor.powf(order.recip()))
+        });
         Ok(Self {
             findings,
+            remedy,
             ..Self::default()
         })
     }
@@ -311,7 +327,7 @@ impl Errors {
 
     /// The warning of errors beyond one per cent.
     pub fn warning(&self) -> Option<String> {
-        warning(&self.findings)
+        warned(&self.findings, self.remedy.as_deref())
     }
 
     /// The line on an accuracy that is not reached, with the obstacle that the search found.

@@ -7,6 +7,8 @@ use super::estimate::ITERATION;
 
 /// Largest relative error that passes without a warning.
 const TOLERATED: f64 = 0.01;
+/// The largest factor by which a warning has an error fall.
+const MOST_REMEDY: f64 = 16.0;
 /// Quantities that a warning names.
 const MOST_NAMED: usize = 3;
 
@@ -67,10 +69,12 @@ fn leading(error: f64) -> (f64, i32) {
 
 /// The warning of quantities that are off by more than one per cent, or by an unknown error: the largest errors first, and the axis to refine.
 pub fn warning(findings: &[Finding]) -> Option<String> {
-    let mut wrong: Vec<&Finding> = (findings.iter())
-        .filter(|finding| finding.misses(TOLERATED))
-        .collect();
-    wrong.sort_by(|a, b| b.relative().total_cmp(&a.relative()));
+    warned(findings, None)
+}
+
+/// The same, with the settings of a finer grid.
+pub(super) fn warned(findings: &[Finding], remedy: Option<&str>) -> Option<String> {
+    let wrong = wrong(findings);
     let worst = wrong.first()?;
     let off = |finding: &&Finding| {
         let (name, error) = (&finding.quantity.name, finding.relative());
@@ -81,26 +85,64 @@ pub fn warning(findings: &[Finding]) -> Option<String> {
         }
     };
     let named: Vec<String> = wrong.iter().take(MOST_NAMED).map(off).collect();
-    let mut parts = worst.error.parts.iter();
-    let first = parts.next()?;
-    let axis = parts.fold(
-        first,
-        |most, part| if part.1 > most.1 { part } else { most },
-    );
-    let remedy = match axis.0 {
-        ITERATION => "most of it is left by the iteration: go on to a smaller residual".to_owned(),
-        "dt" => "most of it is that of the time step: use a shorter one".to_owned(),
-        "emax" => "most of it is that of emax: use a larger one, and as many more cells".to_owned(),
-        "box" => "most of it is that of the box: use a larger vmax, and as many more velocities"
-            .to_owned(),
-        "length" => "most of it is that of the length: use a longer domain, and as many more cells"
-            .to_owned(),
-        name => format!("most of it is that of the {name}: use more"),
+    let (axis, _) = largest(worst)?;
+    let more = match axis {
+        "dt" => "use a shorter one".to_owned(),
+        "emax" => "use a larger one, and as many more cells".to_owned(),
+        "box" => "use a larger vmax, and as many more velocities".to_owned(),
+        "length" => "use a longer domain, and as many more cells".to_owned(),
+        _ => "use more".to_owned(),
+    };
+    let named = match axis {
+        "dt" => "time step",
+        name => name,
+    };
+    let remedy = match remedy {
+        _ if axis == ITERATION => {
+            "most of it is left by the iteration: go on to a smaller residual".to_owned()
+        }
+        Some(settings) => format!(
+            "most of it is that of the {named}: take {settings}, or ask for an accuracy of {TOLERATED}"
+        ),
+        None if axis == "emax" => format!("most of it is that of emax: {more}"),
+        None => format!("most of it is that of the {named}: {more}"),
     };
     Some(format!(
         "the discretisation leaves errors: {}; {remedy}",
         named.join(", ")
     ))
+}
+
+/// Quantities beyond the tolerated error, the largest errors first.
+fn wrong(findings: &[Finding]) -> Vec<&Finding> {
+    let mut wrong: Vec<&Finding> = (findings.iter())
+        .filter(|finding| finding.misses(TOLERATED))
+        .collect();
+    wrong.sort_by(|a, b| b.relative().total_cmp(&a.relative()));
+    wrong
+}
+
+/// The part of an error that is the largest.
+fn largest(finding: &Finding) -> Option<(&'static str, f64)> {
+    let mut parts = finding.error.parts.iter();
+    let first = *parts.next()?;
+    Some(parts.fold(
+        first,
+        |most, part| if part.1 > most.1 { *part } else { most },
+    ))
+}
+
+/// The axis of the largest error beyond the tolerated one, and the factor by which it is to fall.
+pub(super) fn wanting(findings: &[Finding]) -> Option<(&'static str, f64)> {
+    let worst = *wrong(findings).first()?;
+    let (axis, part) = largest(worst)?;
+    let tolerated = TOLERATED * worst.quantity.scale;
+    // Half of what is tolerated is left to the other axes where these need more.
+    let left = (tolerated - (worst.error.total - part)).max(0.5 * tolerated);
+    let factor = 1.2 * part / left;
+    factor
+        .is_finite()
+        .then_some((axis, factor.clamp(1.5, MOST_REMEDY)))
 }
 
 /// A share in per cent, to two digits.

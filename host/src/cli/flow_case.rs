@@ -20,7 +20,9 @@ use super::report::Report;
 use super::streams;
 use super::text::shown_if;
 use super::values::{named, positive, whole};
-use crate::flow::{self, Case, Findings, Machine};
+use super::verify::{Verified, VerifyArgs, reached, verified};
+use crate::accuracy::{Reached, SECONDS};
+use crate::flow::{Case, Findings, Grids, Machine};
 use examples::Example;
 use results::Outcome;
 
@@ -28,6 +30,7 @@ const EXAMPLES: &str = "\
 Examples:
   rarefy flow --example cylinder > cylinder.toml    a case file with comments
   rarefy flow cylinder.toml                         forces, heat, fields, plots
+  rarefy flow cylinder.toml --accuracy 1e-2         on cells, velocities and sides that have it
   rarefy flow cylinder.toml --json --quiet          the record alone
   rarefy flow cylinder.toml --tolerance 1e-4 --out coarse --overwrite";
 
@@ -35,7 +38,8 @@ Examples:
 ///
 /// CASE.toml has the gas, the domain with its cells, its four sides, and bodies: circles, ellipses, rectangles, polygons, NACA aerofoils, many
 /// circles. Cells are cut by the bodies. Prints forces, moments and heat on each body, and the flows of mass, momentum and energy through
-/// the sides. Lengths are those of the case; velocities are in v0 = sqrt(2 R T0). A gas in SI units adds results in these.
+/// the sides, each with the error of its discretisation: by repeats on coarser cells, with fewer velocities, and with the far field nearer.
+/// Lengths are those of the case; velocities are in v0 = sqrt(2 R T0). A gas in SI units adds results in these.
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[serde(rename_all = "kebab-case")]
@@ -54,6 +58,9 @@ pub(super) struct FlowCaseArgs {
     /// Most iterations [default: those of the case, 1000]
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=1_000_000))]
     iterations: Option<usize>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    verify: VerifyArgs,
     #[command(flatten)]
     #[serde(flatten)]
     common: Common,
@@ -99,14 +106,18 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     let mut report = Report::new("flow", args, &args.common, started);
     report.reads(path);
     report.open()?;
+    report.watch_for_signals();
+    let (case, search) = refined(args, case, &machine)?;
     report.set("case", &case);
     report.set("machine", described);
+    let grids = Grids::new(&case, &machine)?;
     let begun = Instant::now();
-    let found = solve(args, &case, &machine, &mut report)?;
+    let found = solve(args, &grids)?;
     let spent = begun.elapsed();
     report.time("iterations", spent);
     report_end(&case, &found, &mut report)?;
-    let outcome = Outcome::new(case, found)?;
+    let errors = errors(args, &grids, &found, search.as_ref(), &mut report)?;
+    let outcome = Outcome::new(case, found, errors)?;
     report.set("result", outcome.result());
     if let Some(units) = &outcome.units {
         report.set("units", units);
@@ -123,19 +134,60 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     report.finish(|total| outcome.summary(total, spent))
 }
 
-/// Iterates, with progress and a stop at a signal.
-fn solve(
+/// The case on the grid that has the accuracy that is asked for, with the search.
+fn refined(
     args: &FlowCaseArgs,
-    case: &Case,
+    case: Case,
     machine: &Machine,
+) -> std::result::Result<(Case, Option<Search>), Failure> {
+    let Some(accuracy) = args.verify.accuracy else {
+        return Ok((case, None));
+    };
+    let quiet = args.common.quiet || args.common.json;
+    let grids = Grids::new(&case, machine)?.to_search(accuracy)?;
+    let reached = reached("flow", &grids, accuracy, quiet)?;
+    let case = grids.on(&reached.grid);
+    Ok((case, Some(Search { grids, reached })))
+}
+
+/// A search for an accuracy, and its end.
+struct Search {
+    grids: Grids,
+    reached: Reached,
+}
+
+/// Errors of the results, and their warnings.
+fn errors(
+    args: &FlowCaseArgs,
+    grids: &Grids,
+    found: &Findings,
+    search: Option<&Search>,
     report: &mut Report,
-) -> std::result::Result<Findings, Failure> {
-    report.watch_for_signals();
+) -> std::result::Result<Verified, Failure> {
+    let begun = Instant::now();
+    let most = if found.is_steady() { SECONDS } else { 0.0 };
+    let quiet = args.common.quiet || args.common.json;
+    let found = match (search, args.verify.accuracy) {
+        (Some(search), Some(accuracy)) if !search.reached.findings.is_empty() => {
+            Verified::of_search(&search.grids, &search.reached, accuracy)
+        }
+        _ => {
+            let base = grids.quantities(found);
+            verified("flow", grids, &args.verify, None, base, most, quiet)?
+        }
+    };
+    report.time("repeats", begun.elapsed());
+    found.report(report, search.map(|search| &search.reached));
+    Ok(found)
+}
+
+/// Iterates, with progress and a stop at a signal.
+fn solve(args: &FlowCaseArgs, grids: &Grids) -> std::result::Result<Findings, Failure> {
     let common = &args.common;
     let mut progress = Progress::new("flow", common.quiet || common.json);
-    let goal = case.solver.tolerance.ln();
+    let goal = grids.case().solver.tolerance.ln();
     let mut first = None;
-    let found = flow::solve(case, machine, &mut |done, change| {
+    let found = grids.solve(&mut |done, change| {
         let first = *first.get_or_insert(change.max(f64::MIN_POSITIVE).ln());
         // Changes fall about exponentially.
         let share = ((change.ln() - first) / (goal - first)).clamp(0.0, 1.0);

@@ -13,7 +13,10 @@ use super::progress::Progress;
 use super::report::Report;
 use super::summary::Summary;
 use super::values::finite;
-use crate::accuracy::{Errors, Quantity, Reached, Repeatable, Watch, search};
+use crate::accuracy::{Errors, Finding, Quantity, Reached, Repeatable, Watch, search};
+
+/// Results with errors that a summary shows.
+const MOST_SHOWN: usize = 12;
 
 /// Flags of the errors of a discretisation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
@@ -122,6 +125,16 @@ pub(super) fn verified(
 }
 
 impl Verified {
+    /// The errors on the grid of a search, whose run has the first grid.
+    pub(super) fn of_search(run: &dyn Repeatable, search: &Reached, accuracy: f64) -> Self {
+        Self(Errors::of_search(run, search, accuracy))
+    }
+
+    /// Results with their errors, in the order of the run's quantities.
+    pub(super) fn findings(&self) -> &[Finding] {
+        &self.0.findings
+    }
+
     /// No errors, and why.
     pub(super) fn not_here(why: &'static str) -> Self {
         Self(Errors::not_here(why))
@@ -168,9 +181,26 @@ impl Verified {
             let text = format!("{}, of {} that were computed", taken.words, taken.computed);
             summary = summary.row("grid", text);
         }
-        for finding in self.0.findings.iter().filter(|f| f.quantity.sought) {
+        let mut sought: Vec<&Finding> = (self.0.findings.iter())
+            .filter(|finding| finding.quantity.sought)
+            .collect();
+        // Of many results the least known ones.
+        let more = sought.len().saturating_sub(MOST_SHOWN);
+        if more > 0 {
+            let mut errors: Vec<f64> = sought.iter().map(|f| f.relative()).collect();
+            errors.sort_by(f64::total_cmp);
+            let least = errors[more];
+            sought.retain(|finding| finding.relative() >= least);
+        }
+        for finding in sought {
             summary = summary.row(label, finding);
             label = "";
+        }
+        if more > 0 {
+            summary = summary.row(
+                "",
+                format!("and {more} with smaller errors, in result.json"),
+            );
         }
         summary.row_if("accuracy", self.0.why_not)
     }

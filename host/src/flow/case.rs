@@ -14,6 +14,7 @@ pub struct Case {
     /// The gas and its rarefaction.
     pub gas: GasOf,
     /// The rectangle of space and its cells.
+    #[serde(default)]
     pub domain: Domain,
     /// The discrete velocities; chosen from the case where it is silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -252,14 +253,19 @@ const OMEGA: f64 = 0.74;
 const PRANDTL: f64 = 2.0 / 3.0;
 
 /// The rectangle and its cells: uniform, or a uniform core with cells that grow outwards.
+///
+/// An infinite end, as those that a file leaves out, is a far field whose place is chosen from bodies and stream. So is an infinite `h`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Domain {
     /// Its ends along x.
+    #[serde(default = "everywhere")]
     pub x: [f64; 2],
     /// Its ends along y.
+    #[serde(default = "everywhere")]
     pub y: [f64; 2],
     /// Width of the cells, in the core where there is one.
+    #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
     pub h: f64,
     /// Ends of the core along x and y; the whole domain without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,6 +276,24 @@ pub struct Domain {
     /// Widest cell.
     #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
     pub largest: f64,
+}
+
+impl Default for Domain {
+    /// Ends and cells that are chosen.
+    fn default() -> Self {
+        Self {
+            x: everywhere(),
+            y: everywhere(),
+            h: infinite(),
+            core: None,
+            growth: one(),
+            largest: infinite(),
+        }
+    }
+}
+
+fn everywhere() -> [f64; 2] {
+    [f64::NEG_INFINITY, f64::INFINITY]
 }
 
 fn one() -> f64 {

@@ -117,3 +117,20 @@ pub struct Findings {
     /// Residual history: relative change of each iteration.
     pub history: Vec<f64>,
 }
+
+impl Findings {
+    /// Whether the iteration went to its end.
+    pub fn is_steady(&self) -> bool {
+        matches!(self.status.as_str(), "converged" | "at-roundoff")
+    }
+
+    /// Mass that passes through the domain: the sum over the sides where more leaves than enters.
+    pub fn mass_flow(&self) -> f64 {
+        self.sides.iter().map(|side| side.1.mass.max(0.0)).sum()
+    }
+
+    /// Energy, likewise.
+    pub fn energy_flow(&self) -> f64 {
+        self.sides.iter().map(|side| side.1.energy.max(0.0)).sum()
+    }
+}

@@ -126,6 +126,11 @@ impl Body {
         }
     }
 
+    /// Bounds of each curve of the outline.
+    pub(super) fn parts(&self) -> Vec<[[f64; 2]; 2]> {
+        self.outlines().iter().map(Outline::bounds).collect()
+    }
+
     /// Least and greatest coordinates.
     pub(super) fn bounds(&self) -> [[f64; 2]; 2] {
         let none = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];

@@ -190,14 +190,20 @@ fn space_of(case: &Case, obstacles: Vec<Obstacle>, coarser: f64) -> Result<Space
             shifts.push([a, b]);
         }
     }
+    let [x, y] = edges_of(case, coarser, &lines);
+    space::build(x, y, &Bodies { obstacles, shifts })
+}
+
+/// Edges of the cells along x and y, `coarser` times as wide as the case says, with edges on lines of bodies.
+pub(in crate::flow) fn edges_of(case: &Case, coarser: f64, lines: &[Vec<f64>; 2]) -> [Vec<f64>; 2] {
+    let domain = &case.domain;
     let h = domain.h * coarser;
     // Refinement keeps the map from cells to places.
     let growth = domain.growth.powf(coarser);
     let largest = domain.largest * coarser;
-    let [cx, cy] = domain.core.unwrap_or([domain.x, domain.y]);
-    let x = space::edges(domain.x, cx, h, growth, largest, &lines[0]);
-    let y = space::edges(domain.y, cy, h, growth, largest, &lines[1]);
-    space::build(x, y, &Bodies { obstacles, shifts })
+    let core = domain.core.unwrap_or([domain.x, domain.y]);
+    let ends = [domain.x, domain.y];
+    [0, 1].map(|k| space::edges(ends[k], core[k], h, growth, largest, &lines[k]))
 }
 
 /// The state of a resolved stream.
@@ -291,9 +297,9 @@ fn start(sides: &[&Side; 4], linear: bool) -> Primitive {
     given.unwrap_or([1.0, 0.0, 0.0, 1.0])
 }
 
-/// The nodes of a case, chosen from its states where it is silent.
-fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
-    let chosen = case.velocities.unwrap_or(match gas.linear {
+/// The velocities of a case, chosen where it is silent.
+pub(in crate::flow) fn velocities_of(case: &Case) -> Velocities {
+    case.velocities.unwrap_or(match case.gas.linear {
         true => Velocities::Polar {
             angles: 48,
             speeds: 10,
@@ -304,8 +310,12 @@ fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
             step: 0.7,
             reach: 3.4,
         },
-    });
-    let list = match chosen {
+    })
+}
+
+/// The nodes of a case.
+fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
+    let list = match velocities_of(case) {
         Velocities::Polar {
             angles,
             speeds,
@@ -391,7 +401,7 @@ fn check_nodes(case: &Case, gas: &Gas, nodes: &Nodes) -> Result<Option<String>> 
 }
 
 /// A uniform grid around the states of a case and its stagnation state.
-fn uniform(case: &Case, step: f64, reach: f64) -> Vec<([f64; 2], f64)> {
+pub(in crate::flow) fn uniform(case: &Case, step: f64, reach: f64) -> Vec<([f64; 2], f64)> {
     let mut states: Vec<Primitive> = states(case).into_iter().map(|(_, state)| state).collect();
     if states.is_empty() {
         states.push([1.0, 0.0, 0.0, 1.0]);

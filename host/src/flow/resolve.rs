@@ -1,6 +1,7 @@
 //! A case with its defaults filled in, once all that can be said of it without a grid is right.
 
 use super::case::{Body, Case, Domain, Reservoir, Shape, Side, Solver, Stream, Velocities};
+use super::chosen::choose;
 use super::outline::{aerofoil, edges};
 use crate::error::{Error, Result};
 
@@ -21,6 +22,7 @@ impl Case {
         let mut case = self.clone();
         let linear = case.gas.linear;
         case.check_gas()?;
+        choose(&mut case)?;
         check_domain(&case.domain)?;
         case.check_velocities()?;
         let ends = [case.domain.x, case.domain.y];

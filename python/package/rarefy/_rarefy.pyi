@@ -199,8 +199,13 @@ class Market(_Run):
 def velocities_of_plates(delta: float, kind: str, strength: float, force: float, gas: _Options, linear: bool) -> tuple[int, int]: ...
 def units(species: str, pressure: float, temperature: float) -> tuple[dict[str, float], float]: ...
 def flow_case(
-    case: dict[str, Any], observe: Callable[[int, float], None] | None = None, backend: str = "auto", precision: str = "f64"
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, _Array], dict[str, _Array]]: ...
+    case: dict[str, Any],
+    observe: Callable[[int, float], None] | None = None,
+    verify: bool | None = None,
+    accuracy: float | None = None,
+    backend: str = "auto",
+    precision: str = "f64",
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, _Array], dict[str, _Array], dict[str, Any]]: ...
 
 class Problem:
     @staticmethod

@@ -2,39 +2,46 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rarefy::accuracy::{Errors, Reached, Watch, search};
+use rarefy::flow::{self, Case, Fields, Findings, Grids, Machine, ResultErrors, Segment};
 use rarefy::{Backend, Precision};
-use rarefy::flow::{self, Case, Fields, Findings, Machine, Segment};
 
+use crate::accuracy::{self, Signals, checked, most};
 use crate::arrays::{columns, shaped};
 use crate::config::{from_python, to_python};
 use crate::errors::raise;
 use crate::work::compute;
 
-/// The case in full, its findings without arrays, fields, and walls along their outlines. `observe` sees the number and the change of each iteration.
+/// The case in full, its findings without arrays, fields, walls along their outlines, and errors.
 type Solved<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
     Bound<'py, PyDict>,
     Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
 );
 
+/// Solves a case, on the grid that has an accuracy if one is asked for. `observe` sees the number and the change of each iteration.
 #[pyfunction]
-#[pyo3(signature = (case, observe=None, backend="auto", precision="f64"))]
+#[pyo3(signature = (case, observe=None, verify=None, accuracy=None, backend="auto", precision="f64"))]
 pub(super) fn flow_case<'py>(
     py: Python<'py>,
     case: &Bound<'py, PyAny>,
     observe: Option<Py<PyAny>>,
+    verify: Option<bool>,
+    accuracy: Option<f64>,
     backend: &str,
     precision: &str,
 ) -> PyResult<Solved<'py>> {
     let case: Case = from_python(case)?;
     let case = case.resolve().map_err(raise)?;
+    let accuracy = accuracy.map(checked).transpose()?;
     let backend: Backend = backend.parse().map_err(raise)?;
     let precision: Precision = precision.parse().map_err(raise)?;
     let (machine, _) = Machine::of(&case, backend, precision).map_err(raise)?;
-    let mut stopped: Option<PyErr> = None;
-    let found = compute(py, || {
-        flow::solve(&case, &machine, &mut |done, change| {
+    let signals = Signals::default();
+    let done = compute(py, || {
+        solved((&case, &machine), (verify, accuracy), &signals, &mut |done, change| {
             let seen = Python::attach(|py| {
                 py.check_signals()?;
                 match &observe {
@@ -42,20 +49,84 @@ pub(super) fn flow_case<'py>(
                     None => Ok(()),
                 }
             });
-            stopped = seen.err();
-            stopped.is_none()
+            let goes_on = seen.is_ok();
+            if let Err(error) = seen {
+                signals.note(error);
+            }
+            goes_on
         })
     })?;
-    if let Some(error) = stopped {
-        return Err(error);
-    }
+    signals.check()?;
+    let (case, found, errors, reached) = done;
     let segments = flow::along_outlines(&case, &found.surface);
     Ok((
         to_python(py, &case)?,
         to_python(py, &found)?,
         fields(py, &found)?,
         walls(py, &segments)?,
+        errors_of(py, &case, &found, errors, reached.as_ref())?,
     ))
+}
+
+/// The case that was taken, its findings and their errors, and the end of a search.
+fn solved(
+    (case, machine): (&Case, &Machine),
+    (verify, accuracy): (Option<bool>, Option<f64>),
+    signals: &Signals,
+    observe: &mut dyn FnMut(usize, f64) -> bool,
+) -> rarefy::Result<(Case, Findings, Errors, Option<Reached>)> {
+    let mut case = case.clone();
+    let mut known = None;
+    if let Some(accuracy) = accuracy {
+        let grids = Grids::new(&case, machine)?.to_search(accuracy)?;
+        let reached = search(&grids, accuracy, signals)?;
+        case = grids.on(&reached.grid);
+        let errors = Errors::of_search(&grids, &reached, accuracy);
+        known = Some((errors, reached));
+    }
+    let grids = Grids::new(&case, machine)?;
+    let found = grids.solve(observe)?;
+    let (errors, reached) = match known {
+        Some((errors, reached)) => (errors, Some(reached)),
+        None if verify == Some(false) || signals.is_stopped() => (Errors::default(), None),
+        None => {
+            let share = if found.is_steady() { 1.0 } else { 0.0 };
+            (grids.errors(&found, most(verify, share), signals)?, None)
+        }
+    };
+    Ok((case, found, errors, reached))
+}
+
+/// Errors by the places of the results, the accuracy that was asked for, and warnings.
+fn errors_of<'py>(
+    py: Python<'py>,
+    case: &Case,
+    found: &Findings,
+    errors: Errors,
+    search: Option<&Reached>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let all = ResultErrors::new(case, found, &errors.findings);
+    let dict = accuracy::found(py, errors, search)?;
+    dict.set_item("flows", [found.mass_flow(), found.energy_flow()])?;
+    let Some(all) = all else {
+        dict.set_item("discretisation_error", py.None())?;
+        return Ok(dict);
+    };
+    let (bodies, sides) = (PyDict::new(py), PyDict::new(py));
+    for (body, errors) in found.bodies.iter().zip(&all.bodies) {
+        bodies.set_item(&body.name, to_python(py, errors)?)?;
+    }
+    for ((name, _), errors) in found.sides.iter().zip(&all.sides) {
+        sides.set_item(name, to_python(py, errors)?)?;
+    }
+    let nested = PyDict::new(py);
+    nested.set_item("bodies", bodies)?;
+    nested.set_item("sides", sides)?;
+    for (key, error) in &all.whole.0 {
+        nested.set_item(key, to_python(py, error)?)?;
+    }
+    dict.set_item("discretisation_error", nested)?;
+    Ok(dict)
 }
 
 /// Edges of the cells, and fields `[iy][ix]`.

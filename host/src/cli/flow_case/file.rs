@@ -143,7 +143,16 @@ radius = 0.5
                 "hh = 0.1",
                 "line 6, column 1: unknown key 'hh' in [domain]; did you mean 'h'?",
             ),
-            ("h = 0.1", "", "line 3, column 1: missing field `h`"),
+            (
+                "radius = 0.5",
+                "",
+                "line 12, column 1: missing field `radius`",
+            ),
+            (
+                "y = [0, 2]",
+                "",
+                "line 3, column 1: domain.y: none; expected its end at the bottom side",
+            ),
             (
                 "h = 0.1",
                 "h = \"a\"",

@@ -5,15 +5,21 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::surface;
+use crate::accuracy::Estimate;
 use crate::bgk::Units;
 use crate::cli::output::columns;
 use crate::cli::report::Output;
 use crate::cli::summary::Summary;
 use crate::cli::text::short;
+use crate::cli::verify::Verified;
 use crate::cli::vti::{Image, Rectilinear};
 use crate::error::{Error, Result};
-use crate::flow::{Case, Findings, Flux, ModelName, Segment, Side, along_outlines};
+use crate::flow::{
+    Case, ErrorsByKey, Findings, Flux, ModelName, ResultErrors, Segment, Side, along_outlines,
+};
 
+/// Key of the errors of an object's numbers.
+const ERRORS: &str = "discretisation_error";
 /// Widths of cells that differ by less than this share are one.
 const UNIFORM: f64 = 1e-9;
 
@@ -24,46 +30,84 @@ pub(super) struct Outcome {
     pub(super) segments: Vec<Segment>,
     /// Units of the case in SI units.
     pub(super) units: Option<Units>,
+    verified: Verified,
+    errors: Option<ResultErrors>,
 }
 
 impl Outcome {
-    pub(super) fn new(case: Case, found: Findings) -> Result<Self> {
+    pub(super) fn new(case: Case, found: Findings, verified: Verified) -> Result<Self> {
         let units = case.gas.si.map(|si| si.units()).transpose()?;
+        let errors = ResultErrors::new(&case, &found, verified.findings());
         let segments = along_outlines(&case, &found.surface);
         Ok(Self {
             case,
             found,
             segments,
             units,
+            verified,
+            errors,
         })
     }
 
     /// `result` of the record.
     pub(super) fn result(&self) -> Value {
         let found = &self.found;
-        let bodies = found.bodies.iter().map(|loads| {
+        let bodies = found.bodies.iter().enumerate().map(|(at, loads)| {
             let mut body = json!(loads);
+            let mut factors = Vec::new();
             if let Some([force, power, long]) = self.scales() {
-                for (key, value) in [
-                    ("force_x_n_m", force * loads.force_x),
-                    ("force_y_n_m", force * loads.force_y),
-                    ("moment_n", force * long * loads.moment),
-                    ("heat_w_m", power * loads.heat),
+                for (key, from, value, factor) in [
+                    ("force_x_n_m", "force_x", loads.force_x, force),
+                    ("force_y_n_m", "force_y", loads.force_y, force),
+                    ("moment_n", "moment", loads.moment, force * long),
+                    ("heat_w_m", "heat", loads.heat, power),
                 ] {
-                    body[key] = json!(value);
+                    body[key] = json!(factor * value);
+                    factors.push((key, from, factor));
                 }
             }
+            let errors = self.errors.as_ref().map(|errors| &errors.bodies[at]);
+            body[ERRORS] = in_units(errors, &factors);
             body
         });
-        json!({
+        let whole = self.errors.as_ref().map(|errors| &errors.whole);
+        let mut result = json!({
             "bodies": bodies.collect::<Vec<_>>(),
             "sides": self.sides(),
+            "mass_flow": found.mass_flow(),
+            "energy_flow": found.energy_flow(),
             "cells": found.cells,
             "nodes": found.nodes,
             "iterations": found.iterations,
             "change": found.change,
             "balance": self.flux(&found.balance),
-        })
+            ERRORS: in_units(whole, &self.through()),
+        });
+        for (key, from, factor) in self.through() {
+            let value = result[from].as_f64().unwrap_or(f64::NAN);
+            result[key] = json!(factor * value);
+        }
+        if let Some(accuracy) = self.verified.accuracy() {
+            result["accuracy"] = accuracy;
+        }
+        result
+    }
+
+    /// Keys of the flows through the domain in SI units, and the factors from those of the case.
+    fn through(&self) -> Vec<(&'static str, &'static str, f64)> {
+        let (Some(mass), Some([_, power, _])) = (self.mass_unit(), self.scales()) else {
+            return Vec::new();
+        };
+        vec![
+            ("mass_flow_kg_s_m", "mass_flow", mass),
+            ("energy_flow_w_m", "energy_flow", power),
+        ]
+    }
+
+    /// Unit of a mass flow of a unit of span, in kg/(s m).
+    fn mass_unit(&self) -> Option<f64> {
+        let (units, si) = (self.units?, self.case.gas.si?);
+        Some(units.density_kg_m3 * units.velocity_m_s * si.length)
     }
 
     /// Units of forces and powers of a unit of span, in N/m and W/m, and of lengths in m.
@@ -76,19 +120,25 @@ impl Outcome {
         ])
     }
 
+    /// Keys of flows out of the domain in SI units, and the factors from those of the case.
+    fn outwards(&self) -> Vec<(&'static str, &'static str, f64)> {
+        let (Some(mass), Some([force, power, _])) = (self.mass_unit(), self.scales()) else {
+            return Vec::new();
+        };
+        vec![
+            ("mass_kg_s_m", "mass", mass),
+            ("momentum_x_n_m", "momentum_x", force),
+            ("momentum_y_n_m", "momentum_y", force),
+            ("energy_w_m", "energy", power),
+        ]
+    }
+
     /// Flows out of the domain, in SI units too where the case is in these.
     fn flux(&self, flux: &Flux) -> Value {
         let mut object = json!(flux);
-        if let (Some(units), Some([force, power, long])) = (&self.units, self.scales()) {
-            let mass = units.density_kg_m3 * units.velocity_m_s * long;
-            for (key, value) in [
-                ("mass_kg_s_m", mass * flux.mass),
-                ("momentum_x_n_m", force * flux.momentum_x),
-                ("momentum_y_n_m", force * flux.momentum_y),
-                ("energy_w_m", power * flux.energy),
-            ] {
-                object[key] = json!(value);
-            }
+        for (key, from, factor) in self.outwards() {
+            let value = object[from].as_f64().unwrap_or(f64::NAN);
+            object[key] = json!(factor * value);
         }
         object
     }
@@ -96,8 +146,10 @@ impl Outcome {
     /// The sides by their names; the halves of a split one, `top.left` and `top.right`, are within it.
     fn sides(&self) -> Value {
         let mut sides = Map::new();
-        for (name, flux) in &self.found.sides {
-            let flux = self.flux(flux);
+        for (at, (name, flux)) in self.found.sides.iter().enumerate() {
+            let mut flux = self.flux(flux);
+            let errors = self.errors.as_ref().map(|errors| &errors.sides[at]);
+            flux[ERRORS] = in_units(errors, &self.outwards());
             match name.split_once(['.', ' ', '_']) {
                 None => {
                     sides.insert(name.clone(), flux);
@@ -284,7 +336,8 @@ impl Outcome {
             );
         }
         let balance = &found.balance;
-        summary
+        self.verified
+            .rows(summary)
             .row(
                 "balance",
                 format!(
@@ -303,6 +356,28 @@ impl Outcome {
             Side::Stream(stream) => stream.speed_ratio,
             _ => None,
         })
+    }
+}
+
+/// Errors by key, with those of values in SI units; null where there are none.
+fn in_units(errors: Option<&ErrorsByKey>, factors: &[(&'static str, &'static str, f64)]) -> Value {
+    let Some(errors) = errors else {
+        return Value::Null;
+    };
+    let mut all = errors.clone();
+    for (key, from, factor) in factors {
+        let found = errors.0.iter().find(|(key, _)| key == from);
+        all.0
+            .extend(found.map(|(_, error)| (*key, scaled(error, factor.abs()))));
+    }
+    json!(all)
+}
+
+fn scaled(error: &Estimate, factor: f64) -> Estimate {
+    let parts = error.parts.iter();
+    Estimate {
+        total: factor * error.total,
+        parts: parts.map(|(axis, part)| (*axis, factor * part)).collect(),
     }
 }
 

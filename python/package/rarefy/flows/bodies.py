@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _rarefy
+from .._accuracy import choice
 from .._results import Array, Result
 from .._run import _Bar, compute, plain, warn
 
@@ -40,6 +41,13 @@ class BodiesResult(Result):
     walls
         Columns of the walls along their outlines: ``body`` (its place in the case), ``curve``, ``arc``, ``angle``, ``x``, ``y``, ``normal_x``,
         ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``.
+    mass_flow, energy_flow
+        Mass and energy that pass through the domain: sums over the sides where more leaves than enters.
+    discretisation_error
+        Estimated errors as ``bodies``, ``sides``, ``mass_flow`` and ``energy_flow`` have their numbers; each by axis (``cells``, ``velocities``,
+        ``domain``, ``iteration``) with their ``total``; None without repeats.
+    accuracy
+        The accuracy that was asked for, whether the results have it, and the grid of the search.
     status, cells, nodes, iterations, history
         How the iteration ended; cells with gas, velocities, iterations, and the change of each.
     """
@@ -64,6 +72,10 @@ class BodiesResult(Result):
     nodes: int
     iterations: int
     history: Array
+    mass_flow: float
+    energy_flow: float
+    discretisation_error: dict[str, Any] | None = None
+    accuracy: dict[str, Any] | None = None
 
     _columns = ("gas", "density", "ux", "uy", "temperature", "qx", "qy")
     _axes = ("y", "x")
@@ -110,6 +122,8 @@ def flow(
     *,
     tolerance: float | None = None,
     iterations: int | None = None,
+    verify: bool | None = None,
+    accuracy: float | None = None,
     progress: bool = False,
     backend: Literal["auto", "cpu", "cuda", "emulator", "reference"] = "auto",
     precision: Literal["f32", "f64"] = "f64",
@@ -119,9 +133,14 @@ def flow(
     Parameters
     ----------
     case
-        A dictionary with the tables and keys of a case file, or the path of one. Bodies are a list under ``"body"``.
+        A dictionary with the tables and keys of a case file, or the path of one. Bodies are a list under ``"body"``. Cells, velocities and far
+        sides that it leaves out are chosen.
     tolerance, iterations
         Those of the case, replaced.
+    verify
+        Whether to estimate errors by repeats on coarser grids; by default where that takes seconds.
+    accuracy
+        Refine cells, velocities and the far field until all main results have this relative accuracy; ``result.case`` has the grid.
     progress
         Whether to show a bar.
     backend
@@ -146,7 +165,10 @@ def flow(
     ... })
     >>> result.status, result.density.shape
     ('converged', (12, 12))
+    >>> sorted(result.discretisation_error["bodies"]["cylinder"]["drag_coefficient"])
+    ['cells', 'domain', 'iteration', 'total', 'velocities']
     """
+    choice(verify, accuracy)
     compute(backend, precision)
     given = plain(dict(case)) if isinstance(case, Mapping) else _read(case)
     solver = dict(given.get("solver", {}))
@@ -164,10 +186,11 @@ def flow(
         bar.show(max(0.0, min(1.0, (here - first[0]) / (goal - first[0] or 1.0))))
 
     try:
-        full, found, fields, walls = _rarefy.flow_case(given, observe, backend, precision)
+        full, found, fields, walls, errors = _rarefy.flow_case(given, observe, verify, accuracy, backend, precision)
     finally:
         bar.close()
-    warn(found["warnings"])
+    warn(found["warnings"] + errors["warnings"])
+    mass_flow, energy_flow = errors["flows"]
     edges = (fields.pop("x"), fields.pop("y"))
     x, y = (0.5 * (axis[1:] + axis[:-1]) for axis in edges)
     return BodiesResult(
@@ -184,5 +207,9 @@ def flow(
         nodes=found["nodes"],
         iterations=found["iterations"],
         history=np.asarray(found["history"], dtype=float),
+        mass_flow=mass_flow,
+        energy_flow=energy_flow,
+        discretisation_error=errors["discretisation_error"],
+        accuracy=errors["accuracy"],
         **fields,
     )

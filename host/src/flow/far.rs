@@ -1,0 +1,135 @@
+//! The far field: sides whose place is a choice, since the gas beyond them goes on.
+
+use super::case::{Case, Side};
+use super::problem::sides_of;
+
+/// Speed of sound over v0: a faster stream carries nothing back.
+const SOUND: f64 = 0.912_870_929_175_276_9;
+
+/// Digits of a length or a step that a repeat or a search takes.
+const DIGITS: i32 = 4;
+
+/// A side that may be elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::flow) struct Far {
+    /// The side, in the order of their names.
+    pub(in crate::flow) side: usize,
+    /// The end of the bodies that it faces.
+    pub(in crate::flow) from: f64,
+}
+
+/// The sides of a resolved case that may be elsewhere.
+///
+/// Gas is given or leaves there, no body crosses them, and they end at open sides, mirrors or periods. A reservoir between two mirrors or walls ends a channel, whose length is no choice.
+pub(in crate::flow) fn far(case: &Case) -> Vec<Far> {
+    if case.bodies.is_empty() || case.bodies.iter().any(|body| body.hollow) {
+        return Vec::new();
+    }
+    let mut bounds = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
+    for body in &case.bodies {
+        let [low, high] = body.bounds();
+        for k in 0..2 {
+            bounds[0][k] = bounds[0][k].min(low[k]);
+            bounds[1][k] = bounds[1][k].max(high[k]);
+        }
+    }
+    let sides = sides_of(case);
+    let ends = [case.domain.x, case.domain.y];
+    (0..4)
+        .filter(|&k| {
+            let across = 2 - k / 2 * 2;
+            let beside = [sides[across], sides[across + 1]];
+            let bounded = beside
+                .iter()
+                .all(|side| is_open(side) || matches!(side, Side::Mirror | Side::Periodic { .. }));
+            let is_wide = is_stream(sides[k]) || beside.iter().any(|side| is_open(side));
+            is_open(sides[k]) && bounded && is_wide
+        })
+        .filter_map(|side| {
+            let (axis, upper) = (side / 2, side % 2);
+            let from = bounds[upper][axis];
+            let reach = match upper {
+                0 => from - ends[axis][0],
+                _ => ends[axis][1] - from,
+            };
+            (reach > 2.0 * case.domain.h).then_some(Far { side, from })
+        })
+        .collect()
+}
+
+pub(in crate::flow) fn is_open(side: &Side) -> bool {
+    matches!(
+        side,
+        Side::Stream(_)
+            | Side::Reservoir(_)
+            | Side::Split { .. }
+            | Side::Outlet { .. }
+            | Side::Vacuum
+    )
+}
+
+fn is_stream(side: &Side) -> bool {
+    matches!(side, Side::Stream(stream) if stream.speed_ratio != Some(0.0))
+}
+
+/// Speed ratio of the first stream of a case, resolved or not; 0 without one.
+pub(in crate::flow) fn speed(case: &Case) -> f64 {
+    let streams = sides_of(case).into_iter().filter_map(|side| match side {
+        Side::Stream(stream) => Some(
+            stream
+                .speed_ratio
+                .or(stream.mach.map(|mach| SOUND * mach))
+                .unwrap_or(0.0),
+        ),
+        _ => None,
+    });
+    let speeds = streams.filter(|speed| *speed > 0.0);
+    // The linearised equation has no speed: its streams are slow.
+    let unit = if case.gas.linear { 1e-3 } else { 1.0 };
+    unit * speeds.fold(0.0, f64::max)
+}
+
+/// Whether the stream of a case is faster than sound.
+pub(in crate::flow) fn is_fast(case: &Case) -> bool {
+    speed(case) > SOUND
+}
+
+/// Reach of the far field, in mean free paths about, from which a fast stream sweeps along all molecules that come from a body.
+const DENSE: f64 = 3.0;
+
+/// Whether the far field is many free paths away.
+pub(in crate::flow) fn is_dense(case: &Case) -> bool {
+    let ends = [case.domain.x, case.domain.y];
+    let reach = far(case)
+        .into_iter()
+        .map(|far| (ends[far.side / 2][far.side % 2] - far.from).abs());
+    case.gas.delta * reach.fold(f64::INFINITY, f64::min) >= DENSE
+}
+
+/// The case with its far field at `share` of the distance, on the nearest of `edges` along x and y where there are some.
+pub(in crate::flow) fn moved(case: &Case, share: f64, edges: Option<[&[f64]; 2]>) -> Case {
+    let mut case = case.clone();
+    for Far { side, from } in far(&case) {
+        let axis = side / 2;
+        let ends = match axis {
+            0 => &mut case.domain.x,
+            _ => &mut case.domain.y,
+        };
+        let end = &mut ends[side % 2];
+        let to = from + share * (*end - from);
+        let nearest = edges.and_then(|edges| {
+            let near = |edge: &&f64| (**edge - to).abs();
+            let inside = edges[axis].iter();
+            inside.min_by(|a, b| near(a).total_cmp(&near(b))).copied()
+        });
+        *end = nearest.unwrap_or_else(|| rounded(to));
+    }
+    case
+}
+
+/// A number with few digits, for a case that is written.
+pub(in crate::flow) fn rounded(value: f64) -> f64 {
+    let place = DIGITS - 1 - value.abs().log10().floor() as i32;
+    let scale = 10_f64.powi(place);
+    (value * scale).round() / scale
+}

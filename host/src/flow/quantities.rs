@@ -1,0 +1,312 @@
+//! The numbers of a flow that have errors, each with the size that its error compares with.
+
+use serde::{Serialize, Serializer};
+
+use super::case::{Case, Side};
+use super::findings::{Findings, Flux, Loads};
+use super::problem::{SIDES, sides_of};
+use crate::accuracy::{Estimate, Finding, Quantity};
+
+/// Share of the largest value of its kind below which a number is left aside: a symmetry makes it zero.
+const ASIDE: f64 = 1e-3;
+/// Share of the largest value of all kinds below which a number is zero.
+const NOTHING: f64 = 1e-5;
+/// Share of the whole force below which a component of it is small.
+const SMALL: f64 = 1e-2;
+/// Share of the whole force, or of its moment, to which an error compares where the lift or the moment is smaller.
+const PART: f64 = 0.1;
+/// Shear on a side that is not among the results of a flow, over the largest.
+const LITTLE: f64 = 0.1;
+
+/// A number by its place in the results: the list that has it, the place in that list, the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Body(usize, &'static str),
+    Side(usize, &'static str),
+    Whole(&'static str),
+}
+
+/// Quantities of a flow.
+///
+/// Errors of components compare with the whole force. Forces, coefficients, moments, heat and flows through the domain are sought, but those that are nothing beside others of their kind.
+pub(in crate::flow) fn quantities(case: &Case, found: &Findings) -> Vec<Quantity> {
+    listed(case, found).into_iter().map(|(_, q)| q).collect()
+}
+
+/// Errors by the keys of the numbers that they belong to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorsByKey(pub Vec<(&'static str, Estimate)>);
+
+impl Serialize for ErrorsByKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, error)| (*key, error)))
+    }
+}
+
+/// Errors at the places of the results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResultErrors {
+    /// Of each body, by the keys of its loads.
+    pub bodies: Vec<ErrorsByKey>,
+    /// Of each side, by the keys of its flux.
+    pub sides: Vec<ErrorsByKey>,
+    /// Of the flows through the domain.
+    pub whole: ErrorsByKey,
+}
+
+impl ResultErrors {
+    /// Errors of the quantities of a flow, in their order; none where they are not known.
+    pub fn new(case: &Case, found: &Findings, findings: &[Finding]) -> Option<Self> {
+        let listed = listed(case, found);
+        if findings.len() != listed.len() {
+            return None;
+        }
+        let mut errors = Self {
+            bodies: vec![ErrorsByKey::default(); found.bodies.len()],
+            sides: vec![ErrorsByKey::default(); found.sides.len()],
+            whole: ErrorsByKey::default(),
+        };
+        for ((place, _), finding) in listed.into_iter().zip(findings) {
+            let (errors, key) = match place {
+                Place::Body(at, key) => (&mut errors.bodies[at], key),
+                Place::Side(at, key) => (&mut errors.sides[at], key),
+                Place::Whole(key) => (&mut errors.whole, key),
+            };
+            errors.0.push((key, finding.error.clone()));
+        }
+        Some(errors)
+    }
+}
+
+/// The loads that are beside others in size.
+struct Sizes {
+    force: f64,
+    moment: f64,
+    heat: f64,
+    /// Of all kinds.
+    any: f64,
+    /// Force along a wall on a side.
+    shear: f64,
+    momentum: f64,
+    mass: f64,
+    energy: f64,
+}
+
+impl Sizes {
+    fn new(case: &Case, found: &Findings) -> Self {
+        let most = |values: &mut dyn Iterator<Item = f64>| {
+            values.map(f64::abs).fold(f64::MIN_POSITIVE, f64::max)
+        };
+        let bodies = || found.bodies.iter();
+        let sides = || found.sides.iter().map(|side| &side.1);
+        let shears = || found.sides.iter().filter_map(|side| shear(case, side));
+        let mut sizes = Self {
+            force: most(&mut bodies().map(force)),
+            moment: most(&mut bodies().map(|body| body.moment)),
+            heat: most(&mut bodies().map(|body| body.heat)),
+            shear: most(&mut shears().map(|shear| shear.1)),
+            momentum: most(&mut sides().map(|side| side.momentum_x.hypot(side.momentum_y))),
+            mass: found.mass_flow().max(f64::MIN_POSITIVE),
+            energy: found.energy_flow().max(f64::MIN_POSITIVE),
+            any: 0.0,
+        };
+        sizes.any = [
+            sizes.force,
+            sizes.moment,
+            sizes.heat,
+            sizes.shear,
+            sizes.mass,
+            sizes.energy,
+        ]
+        .into_iter()
+        .fold(0.0, f64::max);
+        sizes
+    }
+}
+
+fn force(body: &Loads) -> f64 {
+    body.force_x.hypot(body.force_y)
+}
+
+/// Force along a wall on a side, with its key.
+fn shear(case: &Case, (name, flux): &(String, Flux)) -> Option<(&'static str, f64)> {
+    let at = SIDES.iter().position(|side| side == name)?;
+    let Side::Wall { .. } = sides_of(case)[at] else {
+        return None;
+    };
+    Some(match at < 2 {
+        true => ("momentum_y", flux.momentum_y),
+        false => ("momentum_x", flux.momentum_x),
+    })
+}
+
+/// All numbers in one order, which is the same on all grids.
+fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
+    let sizes = Sizes::new(case, found);
+    let mut all = Vec::new();
+    let is_single = found.bodies.len() == 1;
+    for (at, body) in found.bodies.iter().enumerate() {
+        let name = |key: &str| match is_single {
+            true => key.to_owned(),
+            false => format!("{} {key}", body.name),
+        };
+        for (key, quantity) in loads(case, at, body, &sizes) {
+            let shown = match key {
+                "drag_coefficient" => "C_D",
+                "lift_coefficient" => "C_L",
+                "heat_coefficient" => "C_H",
+                other => other,
+            };
+            let name = name(shown);
+            all.push((Place::Body(at, key), Quantity { name, ..quantity }));
+        }
+    }
+    let has_stream = has_stream(case);
+    for (at, side) in found.sides.iter().enumerate() {
+        let (name, flux) = side;
+        let along = shear(case, side);
+        for (key, value, size) in [
+            ("mass", flux.mass, sizes.mass),
+            ("momentum_x", flux.momentum_x, sizes.momentum),
+            ("momentum_y", flux.momentum_y, sizes.momentum),
+            ("energy", flux.energy, sizes.energy),
+        ] {
+            let quantity = Quantity::new(format!("{name} {key}"), value);
+            let is_shear = along.is_some_and(|along| along.0 == key)
+                && value.abs() > LITTLE * sizes.shear
+                && value.abs() > NOTHING * sizes.any;
+            let quantity = match is_shear && !has_stream {
+                true => quantity,
+                false => quantity
+                    .of_scale(value.abs().max(size).max(NOTHING * sizes.any))
+                    .aside(),
+            };
+            all.push((Place::Side(at, key), quantity));
+        }
+    }
+    for (key, value) in [
+        ("mass_flow", found.mass_flow()),
+        ("energy_flow", found.energy_flow()),
+    ] {
+        let quantity = Quantity::new(key, value);
+        let quantity = match has_stream || value.abs() < NOTHING * sizes.any {
+            true => quantity
+                .of_scale(value.abs().max(NOTHING * sizes.any))
+                .aside(),
+            false => quantity,
+        };
+        all.push((Place::Whole(key), quantity));
+    }
+    all
+}
+
+fn has_stream(case: &Case) -> bool {
+    let mut sides = sides_of(case).into_iter();
+    sides.any(|side| matches!(side, Side::Stream(stream) if stream.speed_ratio != Some(0.0)))
+}
+
+/// The loads on a body by their keys, without names.
+fn loads(case: &Case, at: usize, body: &Loads, sizes: &Sizes) -> Vec<(&'static str, Quantity)> {
+    let own = force(body);
+    let is_pushed = own > ASIDE * sizes.force && own > NOTHING * sizes.any;
+    let whole = match is_pushed {
+        true => own,
+        false => sizes.force.max(NOTHING * sizes.any),
+    };
+    let component = |value: f64, total: f64, sought: bool| {
+        let quantity = Quantity::new("", value).of_scale(total);
+        match sought && is_pushed && value.abs() > SMALL * total {
+            true => quantity,
+            false => quantity.aside(),
+        }
+    };
+    // A mirror doubles what is along it, and takes the rest away.
+    let mirrors = mirrors(case, at);
+    let sought = body.drag_coefficient.is_none();
+    let lever = case.bodies.get(at).map_or(1.0, |body| {
+        let [low, high] = body.bounds();
+        let lever = 0.5 * (high[0] - low[0]).hypot(high[1] - low[1]);
+        if lever.is_finite() { lever } else { 1.0 }
+    });
+    let moment = Quantity::new("", body.moment);
+    let is_whole = case.bodies.get(at).is_some_and(|body| {
+        let [low, high] = body.bounds();
+        let ends = [case.domain.x, case.domain.y];
+        (0..2).all(|k| low[k] >= ends[k][0] && high[k] <= ends[k][1])
+    });
+    let turns = is_whole
+        && body.moment.abs() > PART * own * lever
+        && body.moment.abs() > ASIDE * sizes.moment
+        && body.moment.abs() > NOTHING * sizes.any;
+    let moment = match turns {
+        true => moment,
+        false => moment
+            .of_scale((PART * own * lever).max(sizes.moment))
+            .aside(),
+    };
+    let is_heated =
+        body.heat.abs() > 10.0 * ASIDE * sizes.heat && body.heat.abs() > ASIDE * sizes.any;
+    let heat = |value: f64, unit: f64| {
+        let quantity = Quantity::new("", value);
+        match is_heated {
+            true => quantity,
+            false => quantity
+                .of_scale(sizes.heat.max(ASIDE * sizes.any) * unit)
+                .aside(),
+        }
+    };
+    let mut all = vec![
+        (
+            "force_x",
+            component(body.force_x, whole, sought && !mirrors[0]),
+        ),
+        (
+            "force_y",
+            component(body.force_y, whole, sought && !mirrors[1]),
+        ),
+        ("pressure_x", component(body.pressure_x, whole, false)),
+        ("pressure_y", component(body.pressure_y, whole, false)),
+        ("moment", moment),
+        (
+            "heat",
+            match sought {
+                true => heat(body.heat, 1.0),
+                false => heat(body.heat, 1.0).aside(),
+            },
+        ),
+        (
+            "work",
+            Quantity::new("", body.work)
+                .of_scale(body.work.abs().max(NOTHING * sizes.any))
+                .aside(),
+        ),
+    ];
+    if let [Some(drag), Some(lift), Some(heated)] = [
+        body.drag_coefficient,
+        body.lift_coefficient,
+        body.heat_coefficient,
+    ] {
+        let unit = drag.hypot(lift) / own.max(f64::MIN_POSITIVE);
+        let total = whole * unit;
+        all.push(("drag_coefficient", component(drag, total, true)));
+        let lifted = component(lift, total, !mirrors[0] && !mirrors[1]);
+        let scale = lift.abs().max(PART * total);
+        all.push(("lift_coefficient", lifted.of_scale(scale)));
+        let unit = heated.abs() / body.heat.abs().max(f64::MIN_POSITIVE);
+        all.push(("heat_coefficient", heat(heated, unit)));
+    }
+    all
+}
+
+/// Whether a body reaches across a mirror along x, and along y.
+fn mirrors(case: &Case, at: usize) -> [bool; 2] {
+    let Some(body) = case.bodies.get(at) else {
+        return [false; 2];
+    };
+    let ([low, high], sides) = (body.bounds(), sides_of(case));
+    let ends = [case.domain.x, case.domain.y];
+    [0, 1].map(|k| {
+        let is_mirror = |side: usize| matches!(sides[2 * k + side], Side::Mirror);
+        (low[k] < ends[k][0] && is_mirror(0)) || (high[k] > ends[k][1] && is_mirror(1))
+    })
+}
