@@ -35,7 +35,7 @@ Examples:
 /// Compute a steady flow past and through bodies in a plane, from a case file
 ///
 /// CASE.toml has the gas, the domain with its cells, its four sides, and bodies: circles, ellipses, rectangles, polygons, NACA aerofoils, many
-/// circles. Cells are cut by the bodies. Prints forces, moments and heat on each body, and the flows of mass, momentum and energy through
+/// circles, masks, images, sections of STL surfaces, unions and differences. Cells are cut by the bodies. Prints forces, moments and heat on each body, and the flows of mass, momentum and energy through
 /// the sides. Lengths are those of the case; velocities are in v0 = sqrt(2 R T0). A gas in SI units adds results in these.
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -110,6 +110,7 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     let case = file::read(path, |case| args.apply(case))?;
     let mut report = Report::new("flow", args, &args.common, started);
     report.reads(path);
+    case.files().iter().for_each(|file| report.reads(file));
     report.open()?;
     report.set("case", &case);
     report.set("machine", Resolved::Cpu.describe());

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::{Species, Units};
 use crate::error::{Error, Result};
+use crate::flow::body::Body;
 
 /// A steady flow past or through bodies in a plane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -473,92 +474,6 @@ pub struct State {
     pub velocity: [f64; 2],
     /// Temperature.
     pub temperature: f64,
-}
-
-/// A body with its wall.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Body {
-    /// Its name in the results.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Its outline.
-    #[serde(flatten)]
-    pub shape: Shape,
-    /// The gas is inside.
-    #[serde(default)]
-    pub hollow: bool,
-    /// Temperature of the wall: 1, or 0 in linearised cases, without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// Velocity of the wall, of which only the part along it acts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub velocity: Option<[f64; 2]>,
-    /// Angular velocity of the wall about the body's centre.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rotation: Option<f64>,
-    /// Share of the molecules that the wall takes up and emits anew; the others are mirrored.
-    #[serde(default = "one")]
-    pub accommodation: f64,
-}
-
-/// The outline of a body.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "shape", rename_all = "lowercase")]
-pub enum Shape {
-    /// A circle.
-    Circle {
-        /// Its centre.
-        #[serde(default)]
-        centre: [f64; 2],
-        /// Its radius.
-        radius: f64,
-    },
-    /// An ellipse.
-    Ellipse {
-        /// Its centre.
-        #[serde(default)]
-        centre: [f64; 2],
-        /// Whole lengths of its axes.
-        axes: [f64; 2],
-        /// Angle by which it is turned.
-        #[serde(default)]
-        angle: f64,
-    },
-    /// A rectangle.
-    Rectangle {
-        /// Its centre.
-        #[serde(default)]
-        centre: [f64; 2],
-        /// Whole lengths of its sides.
-        size: [f64; 2],
-        /// Angle by which it is turned.
-        #[serde(default)]
-        angle: f64,
-    },
-    /// A polygon, in either sense.
-    Polygon {
-        /// Its corners.
-        points: Vec<[f64; 2]>,
-    },
-    /// An aerofoil of the NACA four-digit series, nose to the left.
-    Naca {
-        /// The four digits.
-        code: String,
-        /// Length of the chord.
-        #[serde(default = "one")]
-        chord: f64,
-        /// Middle of the chord.
-        #[serde(default)]
-        centre: [f64; 2],
-        /// Angle of incidence: the nose is turned upwards by it.
-        #[serde(default)]
-        incidence: f64,
-    },
-    /// The union of many circles `[x, y, radius]`, such as the grains of a porous medium.
-    Circles {
-        /// Centres and radii.
-        circles: Vec<[f64; 3]>,
-    },
 }
 
 /// The iteration.

@@ -1,25 +1,34 @@
 //! Steady flows past and through bodies in a plane, by sweeps over a Cartesian grid with cut cells.
 
+mod body;
 mod case;
 mod face;
+mod files;
 mod findings;
 mod gas;
+mod level;
 mod machine;
+mod mask;
 mod nodes;
 mod outline;
 mod problem;
+mod rasters;
 mod resolve;
 mod results;
+mod samples;
+mod section;
 mod space;
 mod steady;
 mod walls;
 
+pub use body::{Body, Raster, Section, Shape};
 pub use case::{
-    Acceleration, Body, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Shape, Side,
-    Sides, Solver, State, Stream, Velocities,
+    Acceleration, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Side, Sides, Solver,
+    State, Stream, Velocities,
 };
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 pub use machine::Machine;
+pub use samples::Samples;
 pub use walls::{Segment, along_outlines};
 
 use crate::error::{Error, Result};
@@ -76,3 +85,6 @@ pub fn solve(
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod shape_tests;

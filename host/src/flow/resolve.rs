@@ -1,7 +1,9 @@
 //! A case with its defaults filled in, once all that can be said of it without a grid is right.
 
-use super::case::{Body, Case, Domain, Reservoir, Shape, Side, Solver, Stream, Velocities};
+use super::body::{Body, Shape};
+use super::case::{Case, Domain, Reservoir, Side, Solver, Stream, Velocities};
 use super::outline::{aerofoil, edges};
+use super::rasters;
 use crate::error::{Error, Result};
 
 /// Speed of sound of a monatomic gas over v0.
@@ -183,7 +185,9 @@ impl Case {
         let linear = self.gas.linear;
         for at in 0..self.bodies.len() {
             let within = self.body_name(at);
+            let grounds = rasters::Ground::new(self);
             let body = &mut self.bodies[at];
+            rasters::prepare(&mut body.shape, &grounds).map_err(|e| e.within(&within))?;
             check_body(body, linear).map_err(|e| e.within(&within))?;
             body.temperature.get_or_insert(usual(linear));
             body.name.get_or_insert_with(|| within.clone());
@@ -429,6 +433,11 @@ fn is_along_axes(shape: &Shape) -> bool {
     match shape {
         Shape::Rectangle { angle, .. } => angle % 90.0 == 0.0,
         Shape::Polygon { points } => edges(points).all(|(a, b)| a[0] == b[0] || a[1] == b[1]),
+        Shape::Outline(section) => section
+            .curves
+            .iter()
+            .all(|points| edges(points).all(|(a, b)| a[0] == b[0] || a[1] == b[1])),
+        Shape::Union { of } | Shape::Difference { of } => of.iter().all(is_along_axes),
         _ => false,
     }
 }
@@ -501,12 +510,12 @@ fn check_shape(shape: &Shape) -> Result<()> {
             finite("incidence", *incidence)?;
             centred(centre)
         }
-        Shape::Circles { circles } => {
-            if circles.is_empty() {
+        Shape::Circles { circles, more, .. } => {
+            if circles.is_empty() && more.is_empty() {
                 return Err(Error::invalid(
                     "circles",
                     "[]",
-                    "at least one [x, y, radius]",
+                    "at least one [x, y, radius], or a file of them",
                 ));
             }
             circles
@@ -517,6 +526,33 @@ fn check_shape(shape: &Shape) -> Result<()> {
                     positive(format!("{part}: radius"), *radius)?;
                     centred(&[*x, *y])
                 })
+        }
+        Shape::Mask(raster) | Shape::Distance(raster) => {
+            positive("spacing", raster.spacing)?;
+            let mut origin = raster.origin.iter();
+            origin.try_for_each(|x| finite("origin", *x))
+        }
+        Shape::Outline(section) => {
+            positive("scale", section.scale)?;
+            finite("z", section.z.unwrap_or(0.0))?;
+            let mut origin = section.origin.iter();
+            origin.try_for_each(|x| finite("origin", *x))
+        }
+        Shape::Union { of } | Shape::Difference { of } => {
+            if of.len() < 2 {
+                let count = of.len();
+                return Err(Error::invalid(
+                    "of",
+                    format!("a list of {count}"),
+                    "at least two shapes",
+                ));
+            }
+            let parts = of.iter().enumerate();
+            parts
+                .map(|(k, part)| {
+                    check_shape(part).map_err(|e| e.within(&format!("part {}", k + 1)))
+                })
+                .collect()
         }
     }
 }

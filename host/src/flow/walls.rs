@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::case::{Body, Case, Side};
+use super::body::Body;
+use super::case::{Case, Side};
 use super::findings::SurfacePoint;
 use super::outline::Outline;
 
@@ -59,28 +60,29 @@ impl Segment {
 
 /// The segments of all bodies, along their outlines.
 pub fn along_outlines(case: &Case, surface: &[SurfacePoint]) -> Vec<Segment> {
-    let outlines: Vec<_> = case.bodies.iter().map(Body::outlines).collect();
+    let outlines: Vec<Vec<Outline>> = case.bodies.iter().map(Body::outlines).collect();
     let shifts = shifts(case);
     let mut segments: Vec<Segment> = surface
         .iter()
         .filter_map(|raw| {
-            let curves = outlines.get(raw.body)?;
+            let outlines = outlines.get(raw.body)?;
             let places = shifts.iter().flat_map(|shift| {
                 let point = [raw.point[0] - shift[0], raw.point[1] - shift[1]];
-                let curves = curves.iter().enumerate();
-                curves.map(move |(k, curve)| (k, point, curve.arc(point)))
+                let outlines = outlines.iter().enumerate();
+                outlines.map(move |(k, outline)| (k, point, outline.place(point)))
             });
             // The curve next to the middle.
-            let nearest = places.min_by(|a, b| a.2.1.total_cmp(&b.2.1));
-            let (curve, point, (arc, _)) = nearest?;
-            let [x, y] = match &curves[curve] {
+            let nearest = places.min_by(|a, b| a.2.away.total_cmp(&b.2.away));
+            let (outline, point, place) = nearest?;
+            let before = outlines[..outline].iter().map(Outline::curves);
+            let [x, y] = match &outlines[outline] {
                 Outline::Circle(centre, _) => *centre,
-                Outline::Polygon(_) => case.bodies[raw.body].centre(),
+                _ => case.bodies[raw.body].centre(),
             };
             let angle = (point[1] - y).atan2(point[0] - x).to_degrees();
             Some(Segment {
-                curve,
-                arc,
+                curve: before.sum::<usize>() + place.curve,
+                arc: place.arc,
                 angle: angle.rem_euclid(360.0),
                 raw: *raw,
                 mean: [0.0; 3],

@@ -195,7 +195,10 @@ class Market(_Run):
 def velocities_of_plates(delta: float, kind: str, strength: float, force: float, gas: _Options, linear: bool) -> tuple[int, int]: ...
 def units(species: str, pressure: float, temperature: float) -> tuple[dict[str, float], float]: ...
 def flow_case(
-    case: dict[str, Any], observe: Callable[[int, float], None] | None = None
+    case: dict[str, Any],
+    observe: Callable[[int, float], None] | None = None,
+    arrays: list[tuple[int, _Array]] = ...,
+    folder: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, _Array], dict[str, _Array]]: ...
 
 class Problem:

@@ -1,8 +1,11 @@
 //! Flows past and through bodies, from a case as a dictionary.
 
+use std::path::PathBuf;
+
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rarefy::flow::{self, Case, Fields, Findings, Machine, Segment};
+use rarefy::flow::{self, Case, Fields, Findings, Machine, Samples, Segment, Shape};
 
 use crate::arrays::{columns, shaped};
 use crate::config::{from_python, to_python};
@@ -18,13 +21,30 @@ type Solved<'py> = (
 );
 
 #[pyfunction]
-#[pyo3(signature = (case, observe=None))]
+#[pyo3(signature = (case, observe=None, arrays=Vec::new(), folder=None))]
 pub(super) fn flow_case<'py>(
     py: Python<'py>,
     case: &Bound<'py, PyAny>,
     observe: Option<Py<PyAny>>,
+    arrays: Vec<(usize, PyReadonlyArray2<'py, f64>)>,
+    folder: Option<PathBuf>,
 ) -> PyResult<Solved<'py>> {
-    let case: Case = from_python(case)?;
+    let mut case: Case = from_python(case)?;
+    if let Some(folder) = &folder {
+        case.relative_to(folder);
+    }
+    for (body, array) in arrays {
+        let [ny, nx] = *array.shape() else {
+            continue;
+        };
+        let values = array.as_array().iter().copied().collect();
+        let samples = Samples::new(nx, ny, values).map_err(raise)?;
+        if let Some(Shape::Mask(raster) | Shape::Distance(raster)) =
+            case.bodies.get_mut(body).map(|body| &mut body.shape)
+        {
+            raster.samples = Some(samples);
+        }
+    }
     let case = case.resolve().map_err(raise)?;
     let mut stopped: Option<PyErr> = None;
     let found = compute(py, || {

@@ -28,6 +28,13 @@ pub(super) fn read(path: &Path, change: impl FnOnce(&mut Case)) -> Result<Case> 
         ));
     }
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
+    // An absolute path is right for the case file among the results too.
+    let whole = std::path::absolute(path).map_err(|e| Error::file(path, reason(&e)))?;
+    let folder = whole.parent().unwrap_or(&whole).to_owned();
+    let change = |case: &mut Case| {
+        change(case);
+        case.relative_to(&folder);
+    };
     parsed(&text, change).map_err(|refusal| Error::file(path, line(&text, refusal)))
 }
 
@@ -213,7 +220,12 @@ radius = 0.5
             json!({ "shape": "rectangle", "size": [1, 1] }),
             json!({ "shape": "polygon", "points": [] }),
             json!({ "shape": "naca", "code": "0012" }),
-            json!({ "shape": "circles", "circles": [] }),
+            json!({ "shape": "circles", "circles": [], "file": "a" }),
+            json!({ "shape": "mask", "file": "a", "spacing": 1 }),
+            json!({ "shape": "distance", "file": "a", "spacing": 1 }),
+            json!({ "shape": "outline", "file": "a", "z": 1 }),
+            json!({ "shape": "union", "of": [] }),
+            json!({ "shape": "difference", "of": [] }),
         ];
         let bodies: Vec<Value> = shapes
             .into_iter()

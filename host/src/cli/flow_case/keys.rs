@@ -100,13 +100,18 @@ pub(super) const BODY: [&str; 7] = [
 ];
 
 /// Further keys of each shape.
-pub(super) const SHAPES: [(&str, &[&str]); 6] = [
+pub(super) const SHAPES: [(&str, &[&str]); 11] = [
     ("circle", &["centre", "radius"]),
     ("ellipse", &["centre", "axes", "angle"]),
     ("rectangle", &["centre", "size", "angle"]),
     ("polygon", &["points"]),
     ("naca", &["code", "chord", "centre", "incidence"]),
-    ("circles", &["circles"]),
+    ("circles", &["circles", "file"]),
+    ("mask", &["file", "origin", "spacing"]),
+    ("distance", &["file", "origin", "spacing"]),
+    ("outline", &["file", "scale", "z", "origin"]),
+    ("union", &["of"]),
+    ("difference", &["of"]),
 ];
 
 /// Refuses the first key that no case file has there.
@@ -154,6 +159,20 @@ pub(super) fn check(document: &DeTable) -> Result<(), Fault> {
         if let Some(body) = body.get_ref().as_table() {
             let name = format!("body {}", k + 1);
             of_kind(body, ("shape", &SHAPES), &BODY, &name)?;
+            parts(body, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses unknown keys of the parts of a shape.
+fn parts(shape: &DeTable, name: &str) -> Result<(), Fault> {
+    let of = shape.get("of").and_then(|of| of.get_ref().as_array());
+    for (k, part) in of.into_iter().flatten().enumerate() {
+        if let Some(part) = part.get_ref().as_table() {
+            let name = format!("part {} of {name}", k + 1);
+            of_kind(part, ("shape", &SHAPES), &["shape"], &name)?;
+            parts(part, &name)?;
         }
     }
     Ok(())

@@ -105,6 +105,25 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
 
 
+def _arrays(case: Mapping[str, Any]) -> tuple[dict[int, Array], dict[str, Any]]:
+    """Arrays of bodies by their places, and the case without them."""
+    arrays, bodies = {}, []
+    for at, body in enumerate(case.get("body", ())):
+        body = dict(body)
+        if body.get("shape") in ("mask", "distance") and "values" in body:
+            values = np.asarray(body.pop("values"))
+            if values.ndim != 2:
+                raise ValueError(f"body {at + 1}: values: shape {values.shape}; expected two dimensions, [iy, ix]")
+            if body["shape"] == "mask" and values.dtype not in (np.bool_, np.uint8):
+                raise TypeError(f"body {at + 1}: values: {values.dtype}; expected bool or uint8, with True in the solid")
+            arrays[at] = np.ascontiguousarray(values, dtype=float)
+        bodies.append(body)
+    without = dict(case)
+    if bodies:
+        without["body"] = bodies
+    return arrays, without
+
+
 def flow(
     case: Mapping[str, Any] | str | os.PathLike[str],
     *,
@@ -118,7 +137,8 @@ def flow(
     Parameters
     ----------
     case
-        A dictionary with the tables and keys of a case file, or the path of one. Bodies are a list under ``"body"``.
+        A dictionary with the tables and keys of a case file, or the path of one. Bodies are a list under ``"body"``. Those of shape ``"mask"``
+        or ``"distance"`` may have their array as ``"values"``, indexed ``[iy, ix]``: True in the solid, or distances, positive in the gas.
     tolerance, iterations
         Those of the case, replaced.
     progress
@@ -147,7 +167,11 @@ def flow(
     if backend not in ("auto", "cpu"):
         raise ValueError(f"backend: {backend}; flows past bodies run on the CPU: give 'cpu' or 'auto'")
     compute("cpu")
-    given = plain(dict(case)) if isinstance(case, Mapping) else _read(case)
+    if isinstance(case, Mapping):
+        arrays, without = _arrays(case)
+        given, folder = plain(without), None
+    else:
+        arrays, given, folder = {}, _read(case), str(Path(case).absolute().parent)
     solver = dict(given.get("solver", {}))
     for name, value in (("tolerance", tolerance), ("iterations", iterations)):
         if value is not None:
@@ -163,9 +187,11 @@ def flow(
         bar.show(max(0.0, min(1.0, (here - first[0]) / (goal - first[0] or 1.0))))
 
     try:
-        full, found, fields, walls = _rarefy.flow_case(given, observe)
+        full, found, fields, walls = _rarefy.flow_case(given, observe, list(arrays.items()), folder)
     finally:
         bar.close()
+    for at, values in arrays.items():
+        full["body"][at]["values"] = values
     warn(found["warnings"])
     edges = (fields.pop("x"), fields.pop("y"))
     x, y = (0.5 * (axis[1:] + axis[:-1]) for axis in edges)
