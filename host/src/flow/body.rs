@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::accommodation::Accommodation;
+use super::along::Along;
 use super::level::Level;
 use super::samples::Samples;
 
@@ -21,16 +23,19 @@ pub struct Body {
     pub hollow: bool,
     /// Temperature of the wall: 1, or 0 in linearised cases, without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
+    pub temperature: Option<Along>,
     /// Velocity of the wall, of which only the part along it acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub velocity: Option<[f64; 2]>,
     /// Angular velocity of the wall about the body's centre.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotation: Option<f64>,
-    /// Share of the molecules that the wall takes up and emits anew; the others are mirrored.
-    #[serde(default = "one")]
-    pub accommodation: f64,
+    /// Speed of the wall along `(-n_y, n_x)`, n into the gas: anticlockwise on a solid body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Along>,
+    /// Reflection of the molecules: all are emitted anew without it.
+    #[serde(default)]
+    pub accommodation: Accommodation,
 }
 
 /// The outline of a body.

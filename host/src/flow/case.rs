@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::{Species, Units};
 use crate::error::{Error, Result};
+use crate::flow::accommodation::Accommodation;
+use crate::flow::along::Along;
 use crate::flow::body::Body;
 
 /// A steady flow past or through bodies in a plane.
@@ -268,6 +270,14 @@ fn one() -> f64 {
     1.0
 }
 
+fn is_one(x: &f64) -> bool {
+    *x == 1.0
+}
+
+fn rest() -> Along {
+    Along::Same(0.0)
+}
+
 fn infinite() -> f64 {
     f64::INFINITY
 }
@@ -401,6 +411,14 @@ pub enum Side {
         /// The pressure.
         pressure: f64,
     },
+    /// A given flow of mass into the domain.
+    Inflow {
+        /// Mass in a unit of time, in n0 v0 and the unit length; below zero the side takes gas out.
+        mass_flow: f64,
+        /// Temperature of the gas: 1, or 0 in linearised cases, without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        temperature: Option<f64>,
+    },
     /// Nothing comes in.
     Vacuum,
     /// The flow continues as its mirror image.
@@ -413,18 +431,21 @@ pub enum Side {
         /// Fall of the temperature at constant pressure, linearised cases.
         #[serde(default)]
         jump_temperature: f64,
+        /// Density at the upper side over that at the lower one, nonlinear cases.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        factor: f64,
     },
     /// A wall along the side.
     Wall {
         /// Its temperature: 1, or 0 in linearised cases, without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        temperature: Option<f64>,
+        temperature: Option<Along>,
         /// Its velocity along the side, towards greater coordinates.
+        #[serde(default = "rest")]
+        velocity: Along,
+        /// Reflection of the molecules: all are emitted anew without it.
         #[serde(default)]
-        velocity: f64,
-        /// Share of the molecules that the wall takes up and emits anew; the others are mirrored.
-        #[serde(default = "one")]
-        accommodation: f64,
+        accommodation: Accommodation,
     },
 }
 

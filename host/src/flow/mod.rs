@@ -1,5 +1,7 @@
 //! Steady flows past and through bodies in a plane, by sweeps over a Cartesian grid with cut cells.
 
+mod accommodation;
+mod along;
 mod body;
 mod case;
 mod face;
@@ -11,6 +13,8 @@ mod machine;
 mod mask;
 mod nodes;
 mod outline;
+mod passage;
+mod ports;
 mod problem;
 mod rasters;
 mod resolve;
@@ -21,6 +25,8 @@ mod space;
 mod steady;
 mod walls;
 
+pub use accommodation::{Accommodation, Scattering};
+pub use along::Along;
 pub use body::{Body, Raster, Section, Shape};
 pub use case::{
     Acceleration, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Side, Sides, Solver,
@@ -28,6 +34,7 @@ pub use case::{
 };
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 pub use machine::Machine;
+pub use passage::Passage;
 pub use samples::Samples;
 pub use walls::{Segment, along_outlines};
 
@@ -61,7 +68,7 @@ pub fn solve(
             Err(_) if factor > 1.0 => continue,
             other => other?,
         };
-        let mut steady = Steady::new(&problem, &case.solver, machine);
+        let mut steady = Steady::new(&problem, &case.solver, machine)?;
         if let Some((problem, state)) = &earlier {
             steady.start_from(problem, state);
         }
@@ -86,5 +93,7 @@ pub fn solve(
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+mod face_tests;
 #[cfg(test)]
 mod shape_tests;

@@ -46,6 +46,18 @@ impl Outline {
         }
     }
 
+    /// The length of the one closed curve that it is.
+    pub(super) fn girth(&self) -> Option<f64> {
+        match self {
+            Self::Circle(_, radius) => Some(std::f64::consts::TAU * radius),
+            Self::Polygon(points) => {
+                let long = |(a, b): ([f64; 2], [f64; 2])| (b[0] - a[0]).hypot(b[1] - a[1]);
+                Some(edges(points).map(long).sum())
+            }
+            Self::Level(_) => None,
+        }
+    }
+
     /// The place on it next to a point.
     pub(super) fn place(&self, point: [f64; 2]) -> Place {
         match self {

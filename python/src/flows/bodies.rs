@@ -96,12 +96,11 @@ fn fields<'py>(py: Python<'py>, found: &Findings) -> PyResult<Bound<'py, PyDict>
 }
 
 fn walls<'py>(py: Python<'py>, segments: &[Segment]) -> PyResult<Bound<'py, PyDict>> {
-    let [arc, angle, x, y, nx, ny, length, pressure, shear, heat] = Segment::COLUMNS;
-    let names = [
-        "body", "curve", arc, angle, x, y, nx, ny, length, pressure, shear, heat,
-    ];
+    let mut names = ["body", "curve"].repeat(7);
+    names[2..].copy_from_slice(&Segment::COLUMNS);
+    let names: [&str; 14] = std::array::from_fn(|k| names[k]);
     let rows = segments.iter().map(|segment| {
-        let mut row = [0.0; 12];
+        let mut row = [0.0; 14];
         row[0] = segment.raw.body as f64;
         row[1] = segment.curve as f64;
         row[2..].copy_from_slice(&segment.row());

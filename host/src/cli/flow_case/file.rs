@@ -209,9 +209,10 @@ radius = 0.5
             json!({ "kind": "reservoir", "density": 1, "pressure": 1, "temperature": 1 }),
             json!({ "kind": "split", "at": 0, "left": state, "right": state }),
             json!({ "kind": "outlet", "pressure": 1 }),
+            json!({ "kind": "inflow", "mass_flow": 1, "temperature": 1 }),
             json!({ "kind": "vacuum" }),
             json!({ "kind": "mirror" }),
-            json!({ "kind": "periodic", "jump": 1, "jump_temperature": 1 }),
+            json!({ "kind": "periodic", "jump": 1, "jump_temperature": 1, "factor": 2 }),
             json!({ "kind": "wall", "temperature": 1, "velocity": 1 }),
         ];
         let shapes = [
@@ -235,6 +236,7 @@ radius = 0.5
                     ("temperature", json!(1)),
                     ("velocity", json!([0, 0])),
                     ("rotation", json!(0)),
+                    ("speed", json!([[0, 1], [1, 2]])),
                 ] {
                     body[key] = value;
                 }
@@ -246,7 +248,7 @@ radius = 0.5
             json!({ "gas": "argon", "pressure": 1, "temperature": 300, "length": 1 }),
         ];
         let velocities = [json!({ "kind": "polar" }), json!({ "kind": "uniform" })];
-        (0..8)
+        (0..9)
             .map(|k| {
                 json!({
                     "gas": gases[k % 2],

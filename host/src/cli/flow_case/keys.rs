@@ -61,7 +61,7 @@ pub(super) const VELOCITIES: [(&str, &[&str]); 2] = [
 ];
 
 /// Keys of each kind of side.
-pub(super) const SIDES: [(&str, &[&str]); 8] = [
+pub(super) const SIDES: [(&str, &[&str]); 9] = [
     (
         "stream",
         &[
@@ -76,9 +76,10 @@ pub(super) const SIDES: [(&str, &[&str]); 8] = [
     ("reservoir", &["kind", "density", "pressure", "temperature"]),
     ("split", &["kind", "at", "left", "right"]),
     ("outlet", &["kind", "pressure"]),
+    ("inflow", &["kind", "mass_flow", "temperature"]),
     ("vacuum", &["kind"]),
     ("mirror", &["kind"]),
-    ("periodic", &["kind", "jump", "jump_temperature"]),
+    ("periodic", &["kind", "jump", "jump_temperature", "factor"]),
     (
         "wall",
         &["kind", "temperature", "velocity", "accommodation"],
@@ -89,13 +90,14 @@ pub(super) const SIDES: [(&str, &[&str]); 8] = [
 pub(super) const HALF: [&str; 3] = ["density", "pressure", "temperature"];
 
 /// Keys that every body has.
-pub(super) const BODY: [&str; 7] = [
+pub(super) const BODY: [&str; 8] = [
     "name",
     "shape",
     "hollow",
     "temperature",
     "velocity",
     "rotation",
+    "speed",
     "accommodation",
 ];
 

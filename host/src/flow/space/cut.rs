@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::closure::{Closure, Face};
+use super::pockets;
 use super::{Bodies, FACES, Kind, PartOf, Segment, Space};
 use crate::error::{Error, Result};
 
@@ -47,10 +48,11 @@ pub(in crate::flow) fn build(x: Vec<f64>, y: Vec<f64>, bodies: &Bodies) -> Resul
         solid: -ON_WALL * least,
     };
     let filled = grid.fill_saddles();
-    let cells: Vec<CellOf> = (0..nx * ny)
+    let mut cells: Vec<CellOf> = (0..nx * ny)
         .into_par_iter()
         .map(|cell| grid.cell(cell % nx, cell / nx))
         .collect();
+    let hole = pockets::fill(nx, &mut cells);
 
     let mut space = Space {
         kind: Vec::with_capacity(nx * ny),
@@ -110,6 +112,12 @@ pub(in crate::flow) fn build(x: Vec<f64>, y: Vec<f64>, bodies: &Bodies) -> Resul
             0.5 * least
         ));
     }
+    if let Some([a, b]) = hole {
+        space.warnings.push(format!(
+            "a hole of a few cells at ({a:.4}, {b:.4}) is closed off from all other gas and is taken as solid; cells of {:.2e} would resolve it, a body without it needs none",
+            0.25 * least
+        ));
+    }
     if let Some([a, b]) = crowded {
         space.warnings.push(format!(
             "the cell at ({a:.4}, {b:.4}) has several corners of bodies, of which one counts; cells of {:.2e} would part them",
@@ -137,16 +145,16 @@ fn closure_of(cell: &CellOf) -> Closure {
 }
 
 /// A cell on its own.
-struct CellOf {
-    kind: Kind,
-    volume: f64,
-    open: [f64; FACES],
+pub(super) struct CellOf {
+    pub(super) kind: Kind,
+    pub(super) volume: f64,
+    pub(super) open: [f64; FACES],
     /// Middles of the open parts of the faces.
     middles: [[f64; 2]; FACES],
-    centroid: [f64; 2],
-    segments: Vec<Segment>,
+    pub(super) centroid: [f64; 2],
+    pub(super) segments: Vec<Segment>,
     /// Whether corners of bodies were left out.
-    crowded: bool,
+    pub(super) crowded: bool,
 }
 
 /// Signed distances at the corners of the cells.

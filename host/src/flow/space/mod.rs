@@ -5,6 +5,7 @@ mod closure;
 mod cut;
 mod nearest;
 mod obstacle;
+mod pockets;
 
 pub(in crate::flow) use axis::edges;
 pub(in crate::flow) use closure::Closure;

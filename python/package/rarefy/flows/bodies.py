@@ -39,7 +39,9 @@ class BodiesResult(Result):
         Share of gas in the cells and fields, ``[iy, ix]``; zero within bodies.
     walls
         Columns of the walls along their outlines: ``body`` (its place in the case), ``curve``, ``arc``, ``angle``, ``x``, ``y``, ``normal_x``,
-        ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``.
+        ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``, ``slip``, ``jump``.
+    passages
+        Of flows between two opposite sides: ``flow``, ``conductance``, ``opening``, ``transmission``; of linearised periods ``mobility`` and ``permeability``.
     status, cells, nodes, iterations, history
         How the iteration ended; cells with gas, velocities, iterations, and the change of each.
     """
@@ -59,6 +61,7 @@ class BodiesResult(Result):
     qx: Array
     qy: Array
     walls: dict[str, Array]
+    passages: list[dict[str, Any]]
     status: str
     cells: int
     nodes: int
@@ -204,6 +207,7 @@ def flow(
         y=y,
         edges=edges,
         walls=walls,
+        passages=found["passages"],
         status=found["status"],
         cells=found["cells"],
         nodes=found["nodes"],
