@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::mirror::{self, Mirror};
 use super::scattering::Kernel;
 use crate::error::{Error, Result};
 use crate::flow::Scattering;
@@ -16,6 +17,8 @@ const MOST_BYTES: usize = 2 << 30;
 pub(super) struct Kernels {
     /// Of the segments without complete diffuse reflection; none of those that mirror.
     pub(super) segments: Vec<Option<Arc<Kernel>>>,
+    /// Mirrors of curved walls of the same segments.
+    pub(super) mirrors: Vec<Option<Mirror>>,
     /// Of the faces of each side; empty for sides without.
     pub(super) sides: [Vec<Arc<Kernel>>; 4],
 }
@@ -55,7 +58,11 @@ impl Kernels {
                 kernels.push(found.map_err(|e| e.within(&format!("sides.{}", SIDES[k])))?);
             }
         }
-        Ok(Self { segments, sides })
+        Ok(Self {
+            segments,
+            sides,
+            mirrors: mirror::all(problem),
+        })
     }
 }
 

@@ -4,6 +4,7 @@ mod at_walls;
 mod cell;
 mod correction;
 mod kernels;
+mod mirror;
 mod ports;
 mod reference;
 mod reflection;
@@ -358,9 +359,15 @@ impl<'a> Steady<'a> {
         let size = 2 * self.problem.nodes.len();
         for (place, s) in self.problem.loose().into_iter().enumerate() {
             let arrived = &swept.arrived[place * size..][..size];
-            let image = match &self.kernels.segments[place] {
-                Some(kernel) => kernel.scattered(arrived),
-                None => reflection::mirrored(
+            let image = match (&self.kernels.segments[place], &self.kernels.mirrors[place]) {
+                (Some(kernel), _) => kernel.scattered(arrived),
+                (None, Some(mirror)) => mirror.image(
+                    &self.problem.gas,
+                    &self.problem.nodes,
+                    place,
+                    &swept.arrived,
+                ),
+                (None, None) => reflection::mirrored(
                     &self.problem.gas,
                     &self.problem.nodes,
                     self.problem.space.segments[s].normal,
