@@ -92,6 +92,18 @@ impl Error {
     }
 }
 
+/// A system error without its number.
+#[cfg(feature = "files")]
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => text.to_string(),
+    }
+}
+
 /// A number of more digits than its precision has, such as 1e300, by its exponent.
 fn readable(value: String) -> String {
     match value.parse::<f64>() {

@@ -44,6 +44,7 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `cli` | yes | the command `rarefy`, and the libraries that it reads, writes and plots with |
+//! | `files` | by `cli` | bodies of flows from files: `.npy`, `.png`, `.csv`, `.stl` |
 //! | `ndarray` | by `cli` | distributions, fields and populations as views of `ndarray` 0.17 ([`VelocityGrid`](collision::VelocityGrid), [`Space`](bgk::Space), [`Problem`](bgk::Problem)); exact sums over arrays ([`ExactAccumulator`](signed_digit::float::ExactAccumulator)) |
 //! | `nalgebra` | yes | fields as views of `nalgebra` 0.35; exact sums over matrices and vectors |
 //! | `mpi` | no | flows over processes on one or several hosts; needs an MPI library with its compiler `mpicc`, and libclang |
@@ -79,6 +80,8 @@ pub mod gpu;
 pub mod isotropic;
 pub mod longman;
 mod maxwellian;
+#[cfg(feature = "files")]
+mod npy;
 pub mod run;
 mod serial;
 pub mod signed_digit;

@@ -284,6 +284,29 @@ def test_a_flow_of_an_accuracy_that_is_asked_for() -> None:
     assert flow.bodies["inner"]["heat"] == pytest.approx(-0.772462, rel=3e-3)
 
 
+def test_bodies_are_arrays() -> None:
+    case = _cylinder()
+    circle = rarefy.flow(case, tolerance=1e-3)
+    x, y = np.meshgrid(np.arange(-0.6, 0.61, 0.04), np.arange(-0.6, 0.61, 0.04))
+    distance = np.hypot(x, y) - 0.5
+    body = {"name": "cylinder", "shape": "distance", "values": distance, "origin": [-0.6, -0.6], "spacing": 0.04}
+    case["body"] = [body]
+    flow = rarefy.flow(case, tolerance=1e-3)
+    drag = circle.bodies["cylinder"]["drag_coefficient"]
+    assert flow.bodies["cylinder"]["drag_coefficient"] == pytest.approx(drag, rel=5e-3)
+    assert flow.case["body"][0]["values"].shape == distance.shape
+    # Pixels of which the array holds the centres.
+    mask = {**body, "shape": "mask", "values": distance < 0.0, "origin": [-0.62, -0.62]}
+    flow = rarefy.flow({**case, "body": [mask]}, tolerance=1e-3)
+    assert flow.bodies["cylinder"]["drag_coefficient"] == pytest.approx(drag, rel=1e-2)
+    with pytest.raises(TypeError, match="body 1: values: float64; expected bool or uint8"):
+        rarefy.flow({**case, "body": [{**mask, "values": distance}]})
+    with pytest.raises(ValueError, match=r"body 1: values: shape \(31,\); expected two dimensions"):
+        rarefy.flow({**case, "body": [{**body, "values": distance[0]}]})
+    with pytest.raises(ValueError, match="samples, all gas"):
+        rarefy.flow({**case, "body": [{**mask, "values": np.zeros((4, 4), dtype=bool)}]})
+
+
 def test_cases_that_are_not_right_are_refused(tmp_path: Path) -> None:
     case = _cylinder()
     case["body"][0]["radius"] = -1.0

@@ -37,9 +37,10 @@ Examples:
 /// Compute a steady flow past and through bodies in a plane, from a case file
 ///
 /// CASE.toml has the gas, the domain with its cells, its four sides, and bodies: circles, ellipses, rectangles, polygons, NACA aerofoils, many
-/// circles. Cells are cut by the bodies. Prints forces, moments and heat on each body, and the flows of mass, momentum and energy through
-/// the sides, each with the error of its discretisation: by repeats on coarser cells, with fewer velocities, and with the far field nearer.
-/// Lengths are those of the case; velocities are in v0 = sqrt(2 R T0). A gas in SI units adds results in these.
+/// circles, masks, images, sections of STL surfaces, unions and differences. Cells are cut by the bodies. Prints forces, moments and heat on
+/// each body, and the flows of mass, momentum and energy through the sides, each with the error of its discretisation: by repeats on coarser
+/// cells, with fewer velocities, and with the far field nearer. Lengths are those of the case; velocities are in v0 = sqrt(2 R T0). A gas in
+/// SI units adds results in these.
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[serde(rename_all = "kebab-case")]
@@ -105,6 +106,7 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     let (machine, described) = args.machine(&case)?;
     let mut report = Report::new("flow", args, &args.common, started);
     report.reads(path);
+    case.files().iter().for_each(|file| report.reads(file));
     report.open()?;
     report.watch_for_signals();
     let (case, search) = refined(args, case, &machine)?;

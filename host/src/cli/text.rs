@@ -1,6 +1,5 @@
 //! Names, numbers and system errors as texts.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
@@ -23,6 +22,7 @@ macro_rules! kept_as_text {
         }
     )*};
 }
+pub(super) use crate::error::reason;
 pub(super) use kept_as_text;
 
 /// Texts of an initial state that was checked when the run began. The file of one may be gone since.
@@ -66,17 +66,6 @@ pub(super) fn name_of(value: &impl Serialize) -> String {
         Ok(Value::String(name)) => name,
         Ok(other) => other.to_string(),
         Err(error) => error.to_string(),
-    }
-}
-
-/// A system error without its number.
-pub(super) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_lowercase().chain(chars).collect(),
-        None => text.to_string(),
     }
 }
 

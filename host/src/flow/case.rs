@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::{Species, Units};
 use crate::error::{Error, Result};
+use crate::flow::accommodation::Accommodation;
+use crate::flow::along::Along;
+use crate::flow::body::Body;
 
 /// A steady flow past or through bodies in a plane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -300,6 +303,14 @@ fn one() -> f64 {
     1.0
 }
 
+fn is_one(x: &f64) -> bool {
+    *x == 1.0
+}
+
+fn rest() -> Along {
+    Along::Same(0.0)
+}
+
 fn infinite() -> f64 {
     f64::INFINITY
 }
@@ -433,6 +444,14 @@ pub enum Side {
         /// The pressure.
         pressure: f64,
     },
+    /// A given flow of mass into the domain.
+    Inflow {
+        /// Mass in a unit of time, in n0 v0 and the unit length; below zero the side takes gas out.
+        mass_flow: f64,
+        /// Temperature of the gas: 1, or 0 in linearised cases, without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        temperature: Option<f64>,
+    },
     /// Nothing comes in.
     Vacuum,
     /// The flow continues as its mirror image.
@@ -445,18 +464,21 @@ pub enum Side {
         /// Fall of the temperature at constant pressure, linearised cases.
         #[serde(default)]
         jump_temperature: f64,
+        /// Density at the upper side over that at the lower one, nonlinear cases.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        factor: f64,
     },
     /// A wall along the side.
     Wall {
         /// Its temperature: 1, or 0 in linearised cases, without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        temperature: Option<f64>,
+        temperature: Option<Along>,
         /// Its velocity along the side, towards greater coordinates.
+        #[serde(default = "rest")]
+        velocity: Along,
+        /// Reflection of the molecules: all are emitted anew without it.
         #[serde(default)]
-        velocity: f64,
-        /// Share of the molecules that the wall takes up and emits anew; the others are mirrored.
-        #[serde(default = "one")]
-        accommodation: f64,
+        accommodation: Accommodation,
     },
 }
 
@@ -506,92 +528,6 @@ pub struct State {
     pub velocity: [f64; 2],
     /// Temperature.
     pub temperature: f64,
-}
-
-/// A body with its wall.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Body {
-    /// Its name in the results.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Its outline.
-    #[serde(flatten)]
-    pub shape: Shape,
-    /// The gas is inside.
-    #[serde(default)]
-    pub hollow: bool,
-    /// Temperature of the wall: 1, or 0 in linearised cases, without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// Velocity of the wall, of which only the part along it acts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub velocity: Option<[f64; 2]>,
-    /// Angular velocity of the wall about the body's centre.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rotation: Option<f64>,
-    /// Share of the molecules that the wall takes up and emits anew; the others are mirrored.
-    #[serde(default = "one")]
-    pub accommodation: f64,
-}
-
-/// The outline of a body.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "shape", rename_all = "lowercase")]
-pub enum Shape {
-    /// A circle.
-    Circle {
-        /// Its centre.
-        #[serde(default)]
-        centre: [f64; 2],
-        /// Its radius.
-        radius: f64,
-    },
-    /// An ellipse.
-    Ellipse {
-        /// Its centre.
-        #[serde(default)]
-        centre: [f64; 2],
-        /// Whole lengths of its axes.
-        axes: [f64; 2],
-        /// Angle by which it is turned.
-        #[serde(default)]
-        angle: f64,
-    },
-    /// A rectangle.
-    Rectangle {
-        /// Its centre.
-        #[serde(default)]
-        centre: [f64; 2],
-        /// Whole lengths of its sides.
-        size: [f64; 2],
-        /// Angle by which it is turned.
-        #[serde(default)]
-        angle: f64,
-    },
-    /// A polygon, in either sense.
-    Polygon {
-        /// Its corners.
-        points: Vec<[f64; 2]>,
-    },
-    /// An aerofoil of the NACA four-digit series, nose to the left.
-    Naca {
-        /// The four digits.
-        code: String,
-        /// Length of the chord.
-        #[serde(default = "one")]
-        chord: f64,
-        /// Middle of the chord.
-        #[serde(default)]
-        centre: [f64; 2],
-        /// Angle of incidence: the nose is turned upwards by it.
-        #[serde(default)]
-        incidence: f64,
-    },
-    /// The union of many circles `[x, y, radius]`, such as the grains of a porous medium.
-    Circles {
-        /// Centres and radii.
-        circles: Vec<[f64; 3]>,
-    },
 }
 
 /// The iteration.

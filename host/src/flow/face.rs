@@ -3,6 +3,7 @@
 //! Everything that comes in is a Maxwellian, a mirror image, or what left at the opposite side. A wall emits `base + rho unit`: a Maxwellian of its
 //! temperature and velocity, whose density rho makes the emitted mass that which arrives, in the discrete sums over the nodes.
 
+use super::accommodation::Accommodation;
 use super::gas::{Gas, MOMENTS, Primitive, add, equilibrium, flux};
 use super::nodes::Nodes;
 
@@ -17,8 +18,18 @@ pub(in crate::flow) enum Border {
     Mirror,
     /// The opposite side, with a jump from the lower to the upper one.
     Periodic(Primitive),
-    /// A wall with its accommodation.
-    Wall(Wall, f64),
+    /// A flow of mass into the domain, by gas at rest of this temperature.
+    Inflow(f64, Wall),
+    /// A wall.
+    Wall(SideWall),
+}
+
+/// A wall along a side.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct SideWall {
+    /// The wall of each face.
+    pub(in crate::flow) walls: Vec<Wall>,
+    pub(in crate::flow) accommodation: Accommodation,
 }
 
 /// A wall with its temperature and velocity, or their perturbations.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::passage::Passage;
+
 /// Loads on a body: forces in rho0 v0^2, heat in rho0 v0^3, each for a unit of span and the unit length of the case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loads {
@@ -62,6 +64,10 @@ pub struct SurfacePoint {
     pub shear: f64,
     /// Heat into the wall, in rho0 v0^3.
     pub heat: f64,
+    /// Velocity of the gas at the wall less that of the wall, along (-n_y, n_x); not a number where memory did not suffice.
+    pub slip: f64,
+    /// Temperature of the gas at the wall less that of the wall.
+    pub jump: f64,
 }
 
 /// Fields of the cells, row by row along x; zero in solid cells.
@@ -94,6 +100,9 @@ pub struct Findings {
     pub bodies: Vec<Loads>,
     /// Fluxes out of the sides left, right, bottom and top; none through mirrors. A split side has two.
     pub sides: Vec<(String, Flux)>,
+    /// Passages between opposite sides.
+    #[serde(default)]
+    pub passages: Vec<Passage>,
     /// Sum of all that leaves the gas; zero but for the change of the last iteration.
     pub balance: Flux,
     /// Cells with gas.

@@ -1,32 +1,48 @@
 //! Steady flows past and through bodies in a plane, by sweeps over a Cartesian grid with cut cells.
 
+mod accommodation;
+mod along;
+mod body;
 mod case;
 mod chosen;
 mod errors;
 mod face;
 mod far;
+mod files;
 mod findings;
 mod gas;
+mod level;
 mod machine;
+mod mask;
 mod nested;
 mod nodes;
 mod outline;
+mod passage;
+mod ports;
 mod problem;
 mod quantities;
+mod rasters;
 mod resolve;
 mod results;
+mod samples;
+mod section;
 mod space;
 mod steady;
 mod walls;
 
+pub use accommodation::{Accommodation, Scattering};
+pub use along::Along;
+pub use body::{Body, Raster, Section, Shape};
 pub use case::{
-    Acceleration, Body, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Shape, Side,
-    Sides, Solver, State, Stream, Velocities,
+    Acceleration, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Side, Sides, Solver,
+    State, Stream, Velocities,
 };
 pub use errors::Grids;
 pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 pub use machine::Machine;
+pub use passage::Passage;
 pub use quantities::{ErrorsByKey, ResultErrors};
+pub use samples::Samples;
 pub use walls::{Segment, along_outlines};
 
 use crate::error::Result;
@@ -47,3 +63,8 @@ pub fn solve(
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod face_tests;
+#[cfg(test)]
+mod shape_tests;

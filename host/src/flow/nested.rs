@@ -41,7 +41,7 @@ pub(in crate::flow) fn solve(
             Err(_) if factor > 1.0 => continue,
             other => other?,
         };
-        let mut steady = Steady::new(&problem, &case.solver, machine);
+        let mut steady = Steady::new(&problem, &case.solver, machine)?;
         if let Some(grid) = earlier.as_ref().or(start) {
             steady.start_from(&grid.problem, &grid.state);
         }

@@ -1,6 +1,7 @@
 //! Outlines of bodies: closed curves from a first point on, for arc lengths, extents and drawings.
 
-use super::case::{Body, Shape};
+use super::body::{Body, Shape};
+use super::level::{Level, Place};
 
 /// Corners of the polygon of an ellipse.
 const CORNERS: usize = 720;
@@ -14,6 +15,8 @@ pub(super) enum Outline {
     Circle([f64; 2], f64),
     /// A polygon from its first corner, in the sense of its corners.
     Polygon(Vec<[f64; 2]>),
+    /// The curves of a wall that is known by its distance.
+    Level(Level),
 }
 
 impl Outline {
@@ -31,12 +34,52 @@ impl Outline {
                 }
                 bounds
             }
+            Self::Level(level) => level.bounds(),
+        }
+    }
+
+    /// Curves that it has.
+    pub(super) fn curves(&self) -> usize {
+        match self {
+            Self::Level(level) => level.curves(),
+            _ => 1,
+        }
+    }
+
+    /// The length of the one closed curve that it is.
+    pub(super) fn girth(&self) -> Option<f64> {
+        match self {
+            Self::Circle(_, radius) => Some(std::f64::consts::TAU * radius),
+            Self::Polygon(points) => {
+                let long = |(a, b): ([f64; 2], [f64; 2])| (b[0] - a[0]).hypot(b[1] - a[1]);
+                Some(edges(points).map(long).sum())
+            }
+            Self::Level(_) => None,
+        }
+    }
+
+    /// The place on it next to a point.
+    pub(super) fn place(&self, point: [f64; 2]) -> Place {
+        match self {
+            Self::Level(level) => level.place(point),
+            _ => {
+                let (arc, away) = self.arc(point);
+                Place {
+                    curve: 0,
+                    arc,
+                    away,
+                }
+            }
         }
     }
 
     /// Arc length from the first point to the point of the curve next to this one, and the distance to it.
-    pub(super) fn arc(&self, [x, y]: [f64; 2]) -> (f64, f64) {
+    fn arc(&self, [x, y]: [f64; 2]) -> (f64, f64) {
         match self {
+            Self::Level(level) => {
+                let place = level.place([x, y]);
+                (place.arc, place.away)
+            }
             Self::Circle([cx, cy], radius) => {
                 let (dx, dy) = (x - cx, y - cy);
                 let angle = dy.atan2(dx).rem_euclid(std::f64::consts::TAU);
@@ -72,13 +115,30 @@ pub(super) fn edges(points: &[[f64; 2]]) -> impl Iterator<Item = ([f64; 2], [f64
 }
 
 impl Body {
-    /// The curves of the outline: one, or that of each circle.
+    /// The curves of the outline: one, or that of each circle or part.
     pub(super) fn outlines(&self) -> Vec<Outline> {
-        match &self.shape {
+        self.shape.outlines()
+    }
+
+    /// The point about which angles are taken: the centre, or the mean of corners or of centres.
+    pub(super) fn centre(&self) -> [f64; 2] {
+        self.shape.centre()
+    }
+
+    /// Least and greatest coordinates.
+    pub(super) fn bounds(&self) -> [[f64; 2]; 2] {
+        self.shape.bounds()
+    }
+}
+
+impl Shape {
+    /// The curves of the outline: one, or that of each circle or part.
+    pub(super) fn outlines(&self) -> Vec<Outline> {
+        match self {
             Shape::Circle { centre, radius } => vec![Outline::Circle(*centre, *radius)],
-            Shape::Circles { circles } => {
+            Shape::Circles { circles, more, .. } => {
                 let circle = |&[x, y, radius]: &[f64; 3]| Outline::Circle([x, y], radius);
-                circles.iter().map(circle).collect()
+                circles.iter().chain(more).map(circle).collect()
             }
             Shape::Ellipse {
                 centre,
@@ -107,22 +167,38 @@ impl Body {
                 let points = aerofoil(code).unwrap_or_default();
                 vec![Outline::Polygon(points.into_iter().map(place).collect())]
             }
+            Shape::Mask(raster) | Shape::Distance(raster) => {
+                raster.level.iter().cloned().map(Outline::Level).collect()
+            }
+            Shape::Outline(section) => {
+                let curves = section.curves.iter().cloned();
+                curves.map(Outline::Polygon).collect()
+            }
+            Shape::Union { of } | Shape::Difference { of } => {
+                of.iter().flat_map(Self::outlines).collect()
+            }
         }
     }
 
-    /// The point about which angles are taken: the centre, or the mean of corners or of centres.
-    pub(super) fn centre(&self) -> [f64; 2] {
+    fn centre(&self) -> [f64; 2] {
         fn mean<const N: usize>(points: &[[f64; N]]) -> [f64; 2] {
             let sum = |axis: usize| points.iter().map(|point| point[axis]).sum::<f64>();
             [0, 1].map(|axis| sum(axis) / points.len() as f64)
         }
-        match &self.shape {
+        match self {
             Shape::Circle { centre, .. }
             | Shape::Ellipse { centre, .. }
             | Shape::Rectangle { centre, .. }
             | Shape::Naca { centre, .. } => *centre,
             Shape::Polygon { points } => mean(points),
-            Shape::Circles { circles } => mean(circles),
+            Shape::Circles { circles, more, .. } => mean(&[&circles[..], more].concat()),
+            Shape::Mask(raster) | Shape::Distance(raster) => {
+                raster.level.as_ref().map_or([0.0; 2], Level::centre)
+            }
+            Shape::Outline(section) => mean(&section.curves.concat()),
+            Shape::Union { of } | Shape::Difference { of } => {
+                of.first().map_or([0.0; 2], Self::centre)
+            }
         }
     }
 
@@ -131,8 +207,12 @@ impl Body {
         self.outlines().iter().map(Outline::bounds).collect()
     }
 
-    /// Least and greatest coordinates.
+    /// Least and greatest coordinates; of a difference those of the first part.
     pub(super) fn bounds(&self) -> [[f64; 2]; 2] {
+        if let Shape::Difference { of } = self {
+            let whole = of.first().map(Self::bounds);
+            return whole.unwrap_or_default();
+        }
         let none = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
         self.outlines().iter().fold(none, |[low, high], outline| {
             let [a, b] = outline.bounds();

@@ -1,10 +1,14 @@
 //! From a case to the problem that is solved: space, nodes, gas and faces.
 
-use super::face::{Border, Wall};
+use super::accommodation::Accommodation;
+use super::along::Along;
+use super::face::{Border, SideWall, Wall};
 use super::gas::{Gas, Primitive};
 use super::nodes::{self, Nodes};
 use super::outline::sin_cos;
+use super::ports;
 use super::space::{self, Bodies, Obstacle, Space};
+use super::walls::Places;
 use super::{Case, Reservoir, Side, Stream, Velocities};
 use crate::error::{Error, Result};
 
@@ -28,8 +32,12 @@ pub(in crate::flow) struct Problem {
     pub(in crate::flow) borders: [Border; 4],
     /// Walls of the segments.
     pub(in crate::flow) walls: Vec<Wall>,
-    /// Accommodation of each segment, and its place among those with less than 1.
+    /// Diffuse share of each segment, and its place among those with less than 1.
     pub(in crate::flow) accommodation: Vec<(f64, Option<usize>)>,
+    /// Reflection of each segment.
+    pub(in crate::flow) reflection: Vec<Accommodation>,
+    /// Density at the upper sides over that at the lower ones, of periodic nonlinear flows.
+    pub(in crate::flow) falls: [f64; 2],
     /// Centres of the bodies.
     pub(in crate::flow) centres: Vec<[f64; 2]>,
     pub(in crate::flow) start: Primitive,
@@ -56,7 +64,9 @@ impl Problem {
             check_port(&border, k, &space)?;
             let mirrors = match border {
                 Border::Mirror => true,
-                Border::Wall(_, alpha) => alpha < 1.0,
+                Border::Wall(ref wall) => {
+                    wall.accommodation.diffuse() < 1.0 && wall.accommodation.kernel().is_none()
+                }
                 _ => false,
             };
             if mirrors && !nodes.is_symmetric(k / 2) {
@@ -72,11 +82,20 @@ impl Problem {
             return Err(Error::Numerical("a domain has four sides".to_owned()));
         };
         let usual = if gas.linear { 0.0 } else { 1.0 };
+        let places = Places::new(case);
         let walls = space
             .segments
             .iter()
             .map(|segment| {
                 let body = &case.bodies[segment.body];
+                // Only tables need the place on the outline.
+                let value = |of: &Along| match of.varies() {
+                    true => {
+                        let (arc, girth) = places.of(segment.body, segment.point);
+                        of.at(arc, girth)
+                    }
+                    false => of.at(0.0, None),
+                };
                 let along = [-segment.normal[1], segment.normal[0]];
                 let mut velocity = body.velocity.unwrap_or([0.0; 2]);
                 if let Some(rate) = body.rotation {
@@ -84,9 +103,12 @@ impl Problem {
                     velocity[0] -= rate * (segment.point[1] - centre[1]);
                     velocity[1] += rate * (segment.point[0] - centre[0]);
                 }
-                let speed = velocity[0] * along[0] + velocity[1] * along[1];
+                let mut speed = velocity[0] * along[0] + velocity[1] * along[1];
+                if let Some(more) = &body.speed {
+                    speed += value(more);
+                }
                 Wall {
-                    temperature: body.temperature.unwrap_or(usual),
+                    temperature: body.temperature.as_ref().map_or(usual, value),
                     velocity: along.map(|part| speed * part),
                 }
             })
@@ -96,7 +118,7 @@ impl Problem {
             .segments
             .iter()
             .map(|segment| {
-                let alpha = case.bodies[segment.body].accommodation;
+                let alpha = case.bodies[segment.body].accommodation.diffuse();
                 let place = (alpha < 1.0).then_some(loose);
                 loose += usize::from(alpha < 1.0);
                 (alpha, place)
@@ -106,14 +128,20 @@ impl Problem {
             let [nx, ny] = segment.normal.map(f64::abs);
             let along_axis =
                 (ny < 1e-12 && nodes.is_symmetric(0)) || (nx < 1e-12 && nodes.is_symmetric(1));
-            if place.is_some() && !along_axis && nodes.rings.is_empty() {
+            let is_mirror = case.bodies[segment.body].accommodation.kernel().is_none();
+            if place.is_some() && is_mirror && !along_axis && nodes.rings.is_empty() {
                 return Err(Error::invalid(
                     format!("body {}: accommodation", segment.body + 1),
-                    alpha,
+                    *alpha,
                     "`velocities = { kind = \"polar\" }`, whose nodes have mirror images at any wall",
                 ));
             }
         }
+        let reflection = space.segments.iter();
+        let reflection = reflection
+            .map(|segment| case.bodies[segment.body].accommodation)
+            .collect();
+        ports::check(case, &space)?;
         let stream = sides.iter().find_map(|side| match side {
             Side::Stream(stream) if !gas.linear => {
                 let [n, ux, uy, _] = stream_state(stream, false);
@@ -131,6 +159,11 @@ impl Problem {
             nodes,
             borders,
             walls,
+            reflection,
+            falls: [&case.sides.left, &case.sides.bottom].map(|side| match side {
+                Side::Periodic { factor, .. } => *factor,
+                _ => 1.0,
+            }),
             accommodation,
             centres,
             start,
@@ -244,23 +277,42 @@ fn border(side: &Side, k: usize, space: &Space, linear: bool) -> Border {
         Side::Vacuum if linear => all([0.0; 4]),
         Side::Vacuum => all(VACUUM),
         Side::Mirror => Border::Mirror,
+        Side::Inflow {
+            mass_flow,
+            temperature,
+        } => {
+            let wall = Wall {
+                temperature: temperature.unwrap_or(if linear { 0.0 } else { 1.0 }),
+                velocity: [0.0; 2],
+            };
+            Border::Inflow(*mass_flow, wall)
+        }
         Side::Periodic {
             jump,
             jump_temperature,
+            ..
         } => Border::Periodic([jump - jump_temperature, 0.0, 0.0, *jump_temperature]),
         Side::Wall {
             temperature,
             velocity,
             accommodation,
         } => {
-            let wall = Wall {
-                temperature: temperature.unwrap_or(if linear { 0.0 } else { 1.0 }),
-                velocity: match k < 2 {
-                    true => [0.0, *velocity],
-                    false => [*velocity, 0.0],
-                },
-            };
-            Border::Wall(wall, *accommodation)
+            let usual = if linear { 0.0 } else { 1.0 };
+            let middles = edges.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
+            let walls = middles.map(|place| {
+                let speed = velocity.at(place, None);
+                Wall {
+                    temperature: temperature.as_ref().map_or(usual, |t| t.at(place, None)),
+                    velocity: match k < 2 {
+                        true => [0.0, speed],
+                        false => [speed, 0.0],
+                    },
+                }
+            });
+            Border::Wall(SideWall {
+                walls: walls.collect(),
+                accommodation: *accommodation,
+            })
         }
     }
 }
@@ -272,15 +324,18 @@ fn check_port(border: &Border, k: usize, space: &Space) -> Result<()> {
         .iter()
         .any(|&cell| space.open[cell][k] > 0.0);
     let nothing = [VACUUM, [0.0; 4]];
-    match border {
-        Border::Given(states) if !open && states.iter().any(|state| !nothing.contains(state)) => {
-            Err(Error::invalid(
-                format!("sides.{}", SIDES[k]),
-                "a port wholly inside of bodies",
-                "a side with gas beside it, or `wall` or `vacuum` for one without",
-            ))
-        }
-        _ => Ok(()),
+    let lets_in = match border {
+        Border::Given(states) => states.iter().any(|state| !nothing.contains(state)),
+        Border::Inflow(..) | Border::Outlet(_) => true,
+        _ => false,
+    };
+    match lets_in && !open {
+        true => Err(Error::invalid(
+            format!("sides.{}", SIDES[k]),
+            "a port wholly inside of bodies",
+            "a side with gas beside it, or `wall` or `vacuum` for one without",
+        )),
+        false => Ok(()),
     }
 }
 
@@ -351,18 +406,37 @@ fn states(case: &Case) -> Vec<(String, Primitive)> {
                 velocity,
                 ..
             } => {
-                let speed = velocity.abs();
-                add("", [1.0, speed, speed, temperature.unwrap_or(usual)]);
+                let fastest = velocity.values().into_iter().map(f64::abs);
+                let speed = fastest.fold(0.0, f64::max);
+                for temperature in extremes(temperature.as_ref(), usual) {
+                    add("", [1.0, speed, speed, temperature]);
+                }
+            }
+            Side::Inflow { temperature, .. } => {
+                add("", [1.0, 0.0, 0.0, temperature.unwrap_or(usual)]);
             }
             _ => {}
         }
     }
     for (k, body) in case.bodies.iter().enumerate() {
         let [ux, uy] = body.velocity.unwrap_or([0.0; 2]);
-        let state = [1.0, ux, uy, body.temperature.unwrap_or(usual)];
-        states.push((format!("body {}", k + 1), state));
+        for temperature in extremes(body.temperature.as_ref(), usual) {
+            states.push((format!("body {}", k + 1), [1.0, ux, uy, temperature]));
+        }
     }
     states
+}
+
+/// The least and the greatest temperature of a wall.
+fn extremes(temperature: Option<&Along>, usual: f64) -> Vec<f64> {
+    let values = temperature.map_or(vec![usual], Along::values);
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if low == high {
+        vec![low]
+    } else {
+        vec![low, high]
+    }
 }
 
 /// Relative error of density or energy of a state on the nodes beyond which a case is refused, and beyond which it warns.

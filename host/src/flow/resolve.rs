@@ -1,8 +1,10 @@
 //! A case with its defaults filled in, once all that can be said of it without a grid is right.
 
-use super::case::{Body, Case, Domain, Reservoir, Shape, Side, Solver, Stream, Velocities};
+use super::body::{Body, Shape};
+use super::case::{Case, Domain, Reservoir, Side, Solver, Stream, Velocities};
 use super::chosen::choose;
 use super::outline::{aerofoil, edges};
+use super::rasters;
 use crate::error::{Error, Result};
 
 /// Speed of sound of a monatomic gas over v0.
@@ -36,6 +38,7 @@ impl Case {
             resolve_side(side, linear, along).map_err(|e| e.within(&format!("sides.{name}")))?;
         }
         case.check_periods()?;
+        case.check_inflow()?;
         if let Some(start) = &case.start {
             let start_of = |key: &str| format!("start.{key}");
             check_state(start_of("density"), start.density, linear)?;
@@ -112,11 +115,14 @@ impl Case {
                     return wrong("reach", &reach, "a reach from 2 to 10, such as 3.4");
                 }
                 // A uniform grid has its mirror images for walls along its axes alone.
-                let loose = |body: &&Body| body.accommodation < 1.0 && !is_along_axes(&body.shape);
+                let mirrors = |body: &Body| {
+                    body.accommodation.kernel().is_none() && body.accommodation.diffuse() < 1.0
+                };
+                let loose = |body: &&Body| mirrors(body) && !is_along_axes(&body.shape);
                 match self.bodies.iter().position(|body| loose(&body)) {
                     Some(at) => Err(Error::invalid(
                         format!("{}: accommodation", self.body_name(at)),
-                        self.bodies[at].accommodation,
+                        self.bodies[at].accommodation.diffuse(),
                         "accommodation = 1, or velocities of kind = \"polar\": uniform ones have no mirror images at this wall",
                     )),
                     None => Ok(()),
@@ -136,6 +142,7 @@ impl Case {
             let Side::Periodic {
                 jump,
                 jump_temperature,
+                factor,
             } = side
             else {
                 continue;
@@ -143,6 +150,7 @@ impl Case {
             let Side::Periodic {
                 jump: jump_there,
                 jump_temperature: jump_temperature_there,
+                factor: factor_there,
             } = opposite
             else {
                 return Err(Error::invalid(
@@ -154,6 +162,7 @@ impl Case {
             for (key, here, there) in [
                 ("jump", jump, jump_there),
                 ("jump_temperature", jump_temperature, jump_temperature_there),
+                ("factor", factor, factor_there),
             ] {
                 let field = || format!("sides.{name}.{key}");
                 finite(field(), *here)?;
@@ -164,16 +173,66 @@ impl Case {
                         format!("{there}, as the {other} side has"),
                     ));
                 }
-                if *here != 0.0 && !self.gas.linear {
+                if key != "factor" && *here != 0.0 && !self.gas.linear {
                     return Err(Error::invalid(
                         field(),
                         here,
-                        "no jump, or linear = true in [gas]",
+                        "factor, or linear = true in [gas]",
                     ));
                 }
             }
+            let field = format!("sides.{name}.factor");
+            if *factor != 1.0 && self.gas.linear {
+                return Err(Error::invalid(
+                    field,
+                    factor,
+                    "jump in linearised cases: the fall of the density",
+                ));
+            }
+            if !(0.1..=10.0).contains(factor) {
+                return Err(Error::invalid(
+                    field,
+                    factor,
+                    "a ratio of densities from 0.1 to 10, such as 0.95",
+                ));
+            }
         }
         Ok(())
+    }
+
+    /// A given flow needs another side through which gas passes.
+    fn check_inflow(&self) -> Result<()> {
+        let sides = &self.sides;
+        let sides = [
+            ("left", &sides.left),
+            ("right", &sides.right),
+            ("bottom", &sides.bottom),
+            ("top", &sides.top),
+        ];
+        let is_port = |side: &Side| {
+            matches!(
+                side,
+                Side::Stream(_)
+                    | Side::Reservoir(_)
+                    | Side::Split { .. }
+                    | Side::Outlet { .. }
+                    | Side::Vacuum
+            )
+        };
+        let inflow = sides.iter().find_map(|(name, side)| match side {
+            Side::Inflow { mass_flow, .. } => Some((name, mass_flow)),
+            _ => None,
+        });
+        match inflow {
+            Some((name, flow)) if !sides.iter().any(|(_, side)| is_port(side)) => {
+                Err(Error::invalid(
+                    format!("sides.{name}.mass_flow"),
+                    flow,
+                    "another side through which this gas leaves: an outlet, reservoir, stream or vacuum",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The name of a body in messages.
@@ -185,9 +244,11 @@ impl Case {
         let linear = self.gas.linear;
         for at in 0..self.bodies.len() {
             let within = self.body_name(at);
+            let grounds = rasters::Ground::new(self);
             let body = &mut self.bodies[at];
+            rasters::prepare(&mut body.shape, &grounds).map_err(|e| e.within(&within))?;
             check_body(body, linear).map_err(|e| e.within(&within))?;
-            body.temperature.get_or_insert(usual(linear));
+            body.temperature.get_or_insert(usual(linear).into());
             body.name.get_or_insert_with(|| within.clone());
             let (name, bounds) = (body.name.clone(), body.bounds());
             if self.bodies[..at].iter().any(|other| other.name == name) {
@@ -342,19 +403,19 @@ fn resolve_side(side: &mut Side, linear: bool, [low, high]: [f64; 2]) -> Result<
             velocity,
             accommodation,
         } => {
-            if !(*accommodation > 0.0 && *accommodation <= 1.0) {
-                return Err(Error::invalid(
-                    "accommodation",
-                    *accommodation,
-                    "a share above 0 and at most 1; kind = \"mirror\" accommodates nothing",
-                ));
-            }
-            check_state(
-                "temperature",
-                *temperature.get_or_insert(usual(linear)),
-                linear,
-            )?;
-            finite("velocity", *velocity)
+            accommodation
+                .check("a share above 0 and at most 1; kind = \"mirror\" accommodates nothing")?;
+            let temperature = temperature.get_or_insert(usual(linear).into());
+            temperature.check("temperature", |key, value| check_state(key, value, linear))?;
+            velocity.check("velocity", |key, value| finite(key, value))
+        }
+        Side::Inflow {
+            mass_flow,
+            temperature,
+        } => {
+            finite("mass_flow", *mass_flow)?;
+            let temperature = *temperature.get_or_insert(usual(linear));
+            check_state("temperature", temperature, linear)
         }
         Side::Vacuum | Side::Mirror | Side::Periodic { .. } => Ok(()),
     }
@@ -379,6 +440,18 @@ fn resolve_stream(stream: &mut Stream, linear: bool) -> Result<()> {
             ));
         }
     };
+    if speed == 0.0 && !linear {
+        let key = if stream.mach.is_some() {
+            "mach"
+        } else {
+            "speed_ratio"
+        };
+        return Err(Error::invalid(
+            key,
+            0,
+            "a speed above 0, since a stream has a direction; gas at rest is a reservoir",
+        ));
+    }
     if !(speed.is_finite() && speed >= 0.0) {
         let (key, value) = match stream.mach {
             Some(mach) => ("mach", mach),
@@ -431,6 +504,11 @@ fn is_along_axes(shape: &Shape) -> bool {
     match shape {
         Shape::Rectangle { angle, .. } => angle % 90.0 == 0.0,
         Shape::Polygon { points } => edges(points).all(|(a, b)| a[0] == b[0] || a[1] == b[1]),
+        Shape::Outline(section) => section
+            .curves
+            .iter()
+            .all(|points| edges(points).all(|(a, b)| a[0] == b[0] || a[1] == b[1])),
+        Shape::Union { of } | Shape::Difference { of } => of.iter().all(is_along_axes),
         _ => false,
     }
 }
@@ -444,20 +522,16 @@ fn check_body(body: &Body, linear: bool) -> Result<()> {
         return Err(Error::invalid("name", "\"\"", "a name, or none"));
     }
     check_shape(&body.shape)?;
-    if let Some(temperature) = body.temperature {
-        check_state("temperature", temperature, linear)?;
+    if let Some(temperature) = &body.temperature {
+        temperature.check("temperature", |key, value| check_state(key, value, linear))?;
+    }
+    if let Some(speed) = &body.speed {
+        speed.check("speed", |key, value| finite(key, value))?;
     }
     let velocity = body.velocity.unwrap_or_default();
     velocity.iter().try_for_each(|u| finite("velocity", *u))?;
     finite("rotation", body.rotation.unwrap_or(0.0))?;
-    if !(body.accommodation > 0.0 && body.accommodation <= 1.0) {
-        return Err(Error::invalid(
-            "accommodation",
-            body.accommodation,
-            "a share above 0 and up to 1",
-        ));
-    }
-    Ok(())
+    body.accommodation.check("a share above 0 and up to 1")
 }
 
 fn check_shape(shape: &Shape) -> Result<()> {
@@ -503,12 +577,12 @@ fn check_shape(shape: &Shape) -> Result<()> {
             finite("incidence", *incidence)?;
             centred(centre)
         }
-        Shape::Circles { circles } => {
-            if circles.is_empty() {
+        Shape::Circles { circles, more, .. } => {
+            if circles.is_empty() && more.is_empty() {
                 return Err(Error::invalid(
                     "circles",
                     "[]",
-                    "at least one [x, y, radius]",
+                    "at least one [x, y, radius], or a file of them",
                 ));
             }
             circles
@@ -519,6 +593,33 @@ fn check_shape(shape: &Shape) -> Result<()> {
                     positive(format!("{part}: radius"), *radius)?;
                     centred(&[*x, *y])
                 })
+        }
+        Shape::Mask(raster) | Shape::Distance(raster) => {
+            positive("spacing", raster.spacing)?;
+            let mut origin = raster.origin.iter();
+            origin.try_for_each(|x| finite("origin", *x))
+        }
+        Shape::Outline(section) => {
+            positive("scale", section.scale)?;
+            finite("z", section.z.unwrap_or(0.0))?;
+            let mut origin = section.origin.iter();
+            origin.try_for_each(|x| finite("origin", *x))
+        }
+        Shape::Union { of } | Shape::Difference { of } => {
+            if of.len() < 2 {
+                let count = of.len();
+                return Err(Error::invalid(
+                    "of",
+                    format!("a list of {count}"),
+                    "at least two shapes",
+                ));
+            }
+            let parts = of.iter().enumerate();
+            parts
+                .map(|(k, part)| {
+                    check_shape(part).map_err(|e| e.within(&format!("part {}", k + 1)))
+                })
+                .collect()
         }
     }
 }
@@ -647,7 +748,7 @@ mod tests {
             panic!("{:?}", full.sides.top);
         };
         assert_eq!(reservoir.density, Some(0.25));
-        assert_eq!(full.bodies[0].temperature, Some(1.0));
+        assert_eq!(full.bodies[0].temperature, Some(1.0.into()));
         assert_eq!(full.bodies[0].name.as_deref(), Some("body 1"));
         assert_eq!(full.resolve().expect("a case"), full);
     }
@@ -729,6 +830,31 @@ mod tests {
                 "/sides/right",
                 json!({ "kind": "split", "at": 5, "left": {}, "right": {} }),
                 "sides.right: at: 5; expected a point between 0 and 2",
+            ),
+            (
+                "/sides/right",
+                json!({ "kind": "periodic", "factor": 20 }),
+                "sides.right: periodic; expected",
+            ),
+            (
+                "/sides/right",
+                json!({ "kind": "inflow", "mass_flow": 1, "temperature": -1 }),
+                "sides.right: temperature: -1; expected a positive number",
+            ),
+            (
+                "/sides/right",
+                json!({ "kind": "wall", "temperature": [[0, 1], [0, 2]] }),
+                "sides.right: temperature: a row at 0 after one at 0; expected rows",
+            ),
+            (
+                "/sides/right",
+                json!({ "kind": "wall", "temperature": [[0, 1], [1, 0]] }),
+                "sides.right: temperature: 0; expected a positive number",
+            ),
+            (
+                "/sides/right",
+                json!({ "kind": "wall", "accommodation": { "tangential": 2.5, "normal": 1 } }),
+                "sides.right: accommodation.tangential: 2.5; expected a number above 0 and below 2",
             ),
             (
                 "/body/0/radius",

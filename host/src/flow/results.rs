@@ -21,7 +21,7 @@ pub(in crate::flow) fn findings(
     let Some(swept) = &steady.swept else {
         return Err(Error::Numerical("the flow was not swept".to_owned()));
     };
-    let surface = surface(steady, swept);
+    let surface = surface(steady, swept, case.output.surface);
     let mut findings = Findings {
         bodies: loads(case, problem, &surface),
         cells: (0..problem.space.len())
@@ -83,6 +83,7 @@ pub(in crate::flow) fn findings(
             [mass, momentum_x, momentum_y, energy],
         );
     }
+    findings.passages = super::passage::all(case, problem, &findings);
     findings.surface = surface.into_iter().map(|point| point.at).collect();
     Ok(findings)
 }
@@ -104,8 +105,13 @@ struct Taken {
     work: f64,
 }
 
-fn surface(steady: &Steady<'_>, swept: &Swept) -> Vec<Taken> {
+fn surface(steady: &Steady<'_>, swept: &Swept, with_gas: bool) -> Vec<Taken> {
     let problem = steady.problem;
+    let gas = if with_gas {
+        steady.at_walls()
+    } else {
+        Vec::new()
+    };
     (0..problem.space.segments.len())
         .map(|s| {
             let segment = &problem.space.segments[s];
@@ -134,6 +140,8 @@ fn surface(steady: &Steady<'_>, swept: &Swept) -> Vec<Taken> {
                     pressure: -(fx * nx + fy * ny),
                     shear: fy * nx - fx * ny,
                     heat: 0.5 * net[3] - work,
+                    slip: gas.get(s).map_or(f64::NAN, |gas| gas[0]),
+                    jump: gas.get(s).map_or(f64::NAN, |gas| gas[1]),
                 },
                 net,
                 work,

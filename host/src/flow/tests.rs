@@ -105,8 +105,8 @@ fn partly_mirroring_cylinders_exchange_the_exact_heat() {
     let text = annulus_text(1e-9, 0.05, half) + "accommodation = 0.5\n";
     let findings = solved(&text);
     let found = -findings.bodies[0].heat;
-    // First order in the cells: 1% here.
-    assert!((found / 0.295409 - 1.0).abs() < 2e-2, "{found}");
+    // First order in the cells: 1.2% here, 0.7% on cells half as wide.
+    assert!((found / 0.295409 - 1.0).abs() < 1.35e-2, "{found}");
     let sum = findings.bodies[0].heat + findings.bodies[1].heat;
     assert!(sum.abs() < 1e-5, "{sum}");
 }

@@ -2,8 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::case::{Body, Case, Side};
+use super::body::Body;
+use super::case::{Case, Side};
 use super::findings::SurfacePoint;
+use super::level::Place;
 use super::outline::Outline;
 
 /// A segment of a wall with its place on the outline of its body.
@@ -18,8 +20,8 @@ pub struct Segment {
     pub angle: f64,
     /// The segment as the solver found it.
     pub raw: SurfacePoint,
-    /// Pressure, shear and heat averaged by length over the segment and its two neighbours, and over more where these are slivers: a sliver of a cell has few digits.
-    pub mean: [f64; 3],
+    /// Pressure, shear, heat, slip and jump averaged by length over the segment and its two neighbours, and over more where these are slivers: a sliver of a cell has few digits.
+    pub mean: [f64; 5],
 }
 
 impl Segment {
@@ -34,58 +36,92 @@ impl Segment {
     }
 
     /// Names of [`Segment::row`].
-    pub const COLUMNS: [&'static str; 10] = [
+    pub const COLUMNS: [&'static str; 12] = [
         "arc", "angle", "x", "y", "normal_x", "normal_y", "length", "pressure", "shear", "heat",
+        "slip", "jump",
     ];
 
     /// Its place, and the averaged values.
-    pub fn row(&self) -> [f64; 10] {
+    pub fn row(&self) -> [f64; 12] {
         let SurfacePoint {
             point: [x, y],
             normal: [nx, ny],
             length,
             ..
         } = self.raw;
-        let [pressure, shear, heat] = self.mean;
+        let [pressure, shear, heat, slip, jump] = self.mean;
         [
-            self.arc, self.angle, x, y, nx, ny, length, pressure, shear, heat,
+            self.arc, self.angle, x, y, nx, ny, length, pressure, shear, heat, slip, jump,
         ]
     }
 
-    fn values(&self) -> [f64; 3] {
-        [self.raw.pressure, self.raw.shear, self.raw.heat]
+    fn values(&self) -> [f64; 5] {
+        let raw = &self.raw;
+        [raw.pressure, raw.shear, raw.heat, raw.slip, raw.jump]
+    }
+}
+
+/// Outlines of the bodies of a case, with their images across periodic sides.
+pub(super) struct Places<'a> {
+    case: &'a Case,
+    outlines: Vec<Vec<Outline>>,
+    shifts: Vec<[f64; 2]>,
+}
+
+impl<'a> Places<'a> {
+    /// Those of a resolved case.
+    pub(super) fn new(case: &'a Case) -> Self {
+        Self {
+            case,
+            outlines: case.bodies.iter().map(Body::outlines).collect(),
+            shifts: shifts(case),
+        }
+    }
+
+    /// The outline of a body next to a point, the point where it would be of the body itself, and its place.
+    fn nearest(&self, body: usize, [x, y]: [f64; 2]) -> Option<(usize, [f64; 2], Place)> {
+        let outlines = self.outlines.get(body)?;
+        let places = self.shifts.iter().flat_map(|shift| {
+            let point = [x - shift[0], y - shift[1]];
+            let outlines = outlines.iter().enumerate();
+            outlines.map(move |(k, outline)| (k, point, outline.place(point)))
+        });
+        places.min_by(|a, b| a.2.away.total_cmp(&b.2.away))
+    }
+
+    /// Arc length on the curve next to a point, and the length of that curve where it is closed and known.
+    pub(super) fn of(&self, body: usize, point: [f64; 2]) -> (f64, Option<f64>) {
+        match self.nearest(body, point) {
+            Some((outline, _, place)) => (place.arc, self.outlines[body][outline].girth()),
+            None => (0.0, None),
+        }
+    }
+
+    fn segment(&self, raw: &SurfacePoint) -> Option<Segment> {
+        let (outline, point, place) = self.nearest(raw.body, raw.point)?;
+        let outlines = &self.outlines[raw.body];
+        let before = outlines[..outline].iter().map(Outline::curves);
+        let [x, y] = match &outlines[outline] {
+            Outline::Circle(centre, _) => *centre,
+            _ => self.case.bodies[raw.body].centre(),
+        };
+        let angle = (point[1] - y).atan2(point[0] - x).to_degrees();
+        Some(Segment {
+            curve: before.sum::<usize>() + place.curve,
+            arc: place.arc,
+            angle: angle.rem_euclid(360.0),
+            raw: *raw,
+            mean: [0.0; 5],
+        })
     }
 }
 
 /// The segments of all bodies, along their outlines.
 pub fn along_outlines(case: &Case, surface: &[SurfacePoint]) -> Vec<Segment> {
-    let outlines: Vec<_> = case.bodies.iter().map(Body::outlines).collect();
-    let shifts = shifts(case);
+    let places = Places::new(case);
     let mut segments: Vec<Segment> = surface
         .iter()
-        .filter_map(|raw| {
-            let curves = outlines.get(raw.body)?;
-            let places = shifts.iter().flat_map(|shift| {
-                let point = [raw.point[0] - shift[0], raw.point[1] - shift[1]];
-                let curves = curves.iter().enumerate();
-                curves.map(move |(k, curve)| (k, point, curve.arc(point)))
-            });
-            // The curve next to the middle.
-            let nearest = places.min_by(|a, b| a.2.1.total_cmp(&b.2.1));
-            let (curve, point, (arc, _)) = nearest?;
-            let [x, y] = match &curves[curve] {
-                Outline::Circle(centre, _) => *centre,
-                Outline::Polygon(_) => case.bodies[raw.body].centre(),
-            };
-            let angle = (point[1] - y).atan2(point[0] - x).to_degrees();
-            Some(Segment {
-                curve,
-                arc,
-                angle: angle.rem_euclid(360.0),
-                raw: *raw,
-                mean: [0.0; 3],
-            })
-        })
+        .filter_map(|raw| places.segment(raw))
         .collect();
     let order = |a: &Segment, b: &Segment| -> Ordering {
         let curves = (a.raw.body, a.curve).cmp(&(b.raw.body, b.curve));
@@ -119,7 +155,7 @@ fn average(segments: &mut [Segment]) {
     };
     let longest = segments.iter().map(|s| s.raw.length).fold(0.0, f64::max);
     let mean = |k: usize| {
-        let mut sums = [0.0; 3];
+        let mut sums = [0.0; 5];
         let mut long = 0.0;
         let mut take = |at: usize| {
             let segment = &segments[at];
@@ -189,6 +225,8 @@ mod tests {
                     pressure: 1.0 + cos,
                     shear: 0.0,
                     heat: f64::from(k),
+                    slip: 0.0,
+                    jump: 0.0,
                 }
             })
             .collect();

@@ -203,6 +203,8 @@ def flow_case(
     observe: Callable[[int, float], None] | None = None,
     verify: bool | None = None,
     accuracy: float | None = None,
+    arrays: list[tuple[int, _Array]] = ...,
+    folder: str | None = None,
     backend: str = "auto",
     precision: str = "f64",
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, _Array], dict[str, _Array], dict[str, Any]]: ...

@@ -1,9 +1,12 @@
 //! Flows past and through bodies, from a case as a dictionary.
 
+use std::path::PathBuf;
+
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::accuracy::{Errors, Reached, Watch, search};
-use rarefy::flow::{self, Case, Fields, Findings, Grids, Machine, ResultErrors, Segment};
+use rarefy::flow::{self, Case, Fields, Findings, Grids, Machine, ResultErrors, Samples, Segment, Shape};
 use rarefy::{Backend, Precision};
 
 use crate::accuracy::{self, Signals, checked, most};
@@ -23,17 +26,35 @@ type Solved<'py> = (
 
 /// Solves a case, on the grid that has an accuracy if one is asked for. `observe` sees the number and the change of each iteration.
 #[pyfunction]
-#[pyo3(signature = (case, observe=None, verify=None, accuracy=None, backend="auto", precision="f64"))]
+#[pyo3(signature = (case, observe=None, verify=None, accuracy=None, arrays=Vec::new(), folder=None, backend="auto", precision="f64"))]
+#[allow(clippy::too_many_arguments, reason = "the keywords of Python")]
 pub(super) fn flow_case<'py>(
     py: Python<'py>,
     case: &Bound<'py, PyAny>,
     observe: Option<Py<PyAny>>,
     verify: Option<bool>,
     accuracy: Option<f64>,
+    arrays: Vec<(usize, PyReadonlyArray2<'py, f64>)>,
+    folder: Option<PathBuf>,
     backend: &str,
     precision: &str,
 ) -> PyResult<Solved<'py>> {
-    let case: Case = from_python(case)?;
+    let mut case: Case = from_python(case)?;
+    if let Some(folder) = &folder {
+        case.relative_to(folder);
+    }
+    for (body, array) in arrays {
+        let [ny, nx] = *array.shape() else {
+            continue;
+        };
+        let values = array.as_array().iter().copied().collect();
+        let samples = Samples::new(nx, ny, values).map_err(raise)?;
+        if let Some(Shape::Mask(raster) | Shape::Distance(raster)) =
+            case.bodies.get_mut(body).map(|body| &mut body.shape)
+        {
+            raster.samples = Some(samples);
+        }
+    }
     let case = case.resolve().map_err(raise)?;
     let accuracy = accuracy.map(checked).transpose()?;
     let backend: Backend = backend.parse().map_err(raise)?;
@@ -153,12 +174,11 @@ fn fields<'py>(py: Python<'py>, found: &Findings) -> PyResult<Bound<'py, PyDict>
 }
 
 fn walls<'py>(py: Python<'py>, segments: &[Segment]) -> PyResult<Bound<'py, PyDict>> {
-    let [arc, angle, x, y, nx, ny, length, pressure, shear, heat] = Segment::COLUMNS;
-    let names = [
-        "body", "curve", arc, angle, x, y, nx, ny, length, pressure, shear, heat,
-    ];
+    let mut names = ["body", "curve"].repeat(7);
+    names[2..].copy_from_slice(&Segment::COLUMNS);
+    let names: [&str; 14] = std::array::from_fn(|k| names[k]);
     let rows = segments.iter().map(|segment| {
-        let mut row = [0.0; 12];
+        let mut row = [0.0; 14];
         row[0] = segment.raw.body as f64;
         row[1] = segment.curve as f64;
         row[2..].copy_from_slice(&segment.row());

@@ -28,6 +28,13 @@ pub(super) fn read(path: &Path, change: impl FnOnce(&mut Case)) -> Result<Case> 
         ));
     }
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
+    // An absolute path is right for the case file among the results too.
+    let whole = std::path::absolute(path).map_err(|e| Error::file(path, reason(&e)))?;
+    let folder = whole.parent().unwrap_or(&whole).to_owned();
+    let change = |case: &mut Case| {
+        change(case);
+        case.relative_to(&folder);
+    };
     parsed(&text, change).map_err(|refusal| Error::file(path, line(&text, refusal)))
 }
 
@@ -211,9 +218,10 @@ radius = 0.5
             json!({ "kind": "reservoir", "density": 1, "pressure": 1, "temperature": 1 }),
             json!({ "kind": "split", "at": 0, "left": state, "right": state }),
             json!({ "kind": "outlet", "pressure": 1 }),
+            json!({ "kind": "inflow", "mass_flow": 1, "temperature": 1 }),
             json!({ "kind": "vacuum" }),
             json!({ "kind": "mirror" }),
-            json!({ "kind": "periodic", "jump": 1, "jump_temperature": 1 }),
+            json!({ "kind": "periodic", "jump": 1, "jump_temperature": 1, "factor": 2 }),
             json!({ "kind": "wall", "temperature": 1, "velocity": 1 }),
         ];
         let shapes = [
@@ -222,7 +230,12 @@ radius = 0.5
             json!({ "shape": "rectangle", "size": [1, 1] }),
             json!({ "shape": "polygon", "points": [] }),
             json!({ "shape": "naca", "code": "0012" }),
-            json!({ "shape": "circles", "circles": [] }),
+            json!({ "shape": "circles", "circles": [], "file": "a" }),
+            json!({ "shape": "mask", "file": "a", "spacing": 1 }),
+            json!({ "shape": "distance", "file": "a", "spacing": 1 }),
+            json!({ "shape": "outline", "file": "a", "z": 1 }),
+            json!({ "shape": "union", "of": [] }),
+            json!({ "shape": "difference", "of": [] }),
         ];
         let bodies: Vec<Value> = shapes
             .into_iter()
@@ -232,6 +245,7 @@ radius = 0.5
                     ("temperature", json!(1)),
                     ("velocity", json!([0, 0])),
                     ("rotation", json!(0)),
+                    ("speed", json!([[0, 1], [1, 2]])),
                 ] {
                     body[key] = value;
                 }
@@ -243,7 +257,7 @@ radius = 0.5
             json!({ "gas": "argon", "pressure": 1, "temperature": 300, "length": 1 }),
         ];
         let velocities = [json!({ "kind": "polar" }), json!({ "kind": "uniform" })];
-        (0..8)
+        (0..9)
             .map(|k| {
                 json!({
                     "gas": gases[k % 2],

@@ -61,7 +61,7 @@ pub(super) const VELOCITIES: [(&str, &[&str]); 2] = [
 ];
 
 /// Keys of each kind of side.
-pub(super) const SIDES: [(&str, &[&str]); 8] = [
+pub(super) const SIDES: [(&str, &[&str]); 9] = [
     (
         "stream",
         &[
@@ -76,9 +76,10 @@ pub(super) const SIDES: [(&str, &[&str]); 8] = [
     ("reservoir", &["kind", "density", "pressure", "temperature"]),
     ("split", &["kind", "at", "left", "right"]),
     ("outlet", &["kind", "pressure"]),
+    ("inflow", &["kind", "mass_flow", "temperature"]),
     ("vacuum", &["kind"]),
     ("mirror", &["kind"]),
-    ("periodic", &["kind", "jump", "jump_temperature"]),
+    ("periodic", &["kind", "jump", "jump_temperature", "factor"]),
     (
         "wall",
         &["kind", "temperature", "velocity", "accommodation"],
@@ -89,24 +90,30 @@ pub(super) const SIDES: [(&str, &[&str]); 8] = [
 pub(super) const HALF: [&str; 3] = ["density", "pressure", "temperature"];
 
 /// Keys that every body has.
-pub(super) const BODY: [&str; 7] = [
+pub(super) const BODY: [&str; 8] = [
     "name",
     "shape",
     "hollow",
     "temperature",
     "velocity",
     "rotation",
+    "speed",
     "accommodation",
 ];
 
 /// Further keys of each shape.
-pub(super) const SHAPES: [(&str, &[&str]); 6] = [
+pub(super) const SHAPES: [(&str, &[&str]); 11] = [
     ("circle", &["centre", "radius"]),
     ("ellipse", &["centre", "axes", "angle"]),
     ("rectangle", &["centre", "size", "angle"]),
     ("polygon", &["points"]),
     ("naca", &["code", "chord", "centre", "incidence"]),
-    ("circles", &["circles"]),
+    ("circles", &["circles", "file"]),
+    ("mask", &["file", "origin", "spacing"]),
+    ("distance", &["file", "origin", "spacing"]),
+    ("outline", &["file", "scale", "z", "origin"]),
+    ("union", &["of"]),
+    ("difference", &["of"]),
 ];
 
 /// Refuses the first key that no case file has there.
@@ -154,6 +161,20 @@ pub(super) fn check(document: &DeTable) -> Result<(), Fault> {
         if let Some(body) = body.get_ref().as_table() {
             let name = format!("body {}", k + 1);
             of_kind(body, ("shape", &SHAPES), &BODY, &name)?;
+            parts(body, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses unknown keys of the parts of a shape.
+fn parts(shape: &DeTable, name: &str) -> Result<(), Fault> {
+    let of = shape.get("of").and_then(|of| of.get_ref().as_array());
+    for (k, part) in of.into_iter().flatten().enumerate() {
+        if let Some(part) = part.get_ref().as_table() {
+            let name = format!("part {} of {name}", k + 1);
+            of_kind(part, ("shape", &SHAPES), &["shape"], &name)?;
+            parts(part, &name)?;
         }
     }
     Ok(())

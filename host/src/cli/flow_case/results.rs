@@ -76,6 +76,7 @@ impl Outcome {
             "sides": self.sides(),
             "mass_flow": found.mass_flow(),
             "energy_flow": found.energy_flow(),
+            "passages": self.passages(),
             "cells": found.cells,
             "nodes": found.nodes,
             "iterations": found.iterations,
@@ -108,6 +109,29 @@ impl Outcome {
     fn mass_unit(&self) -> Option<f64> {
         let (units, si) = (self.units?, self.case.gas.si?);
         Some(units.density_kg_m3 * units.velocity_m_s * si.length)
+    }
+
+    /// Passages between sides, with the conductance of a metre of span in SI units.
+    fn passages(&self) -> Vec<Value> {
+        let passages = self.found.passages.iter();
+        passages
+            .map(|passage| {
+                let mut value = json!(passage);
+                if let (Some(units), Some([.., long]), Some(conductance)) =
+                    (&self.units, self.scales(), passage.conductance)
+                {
+                    // Throughput over pressure: n0 k T0 is p0.
+                    let metric = conductance * units.velocity_m_s * long;
+                    value["conductance_m2_s"] = json!(metric);
+                }
+                if let (Some([.., long]), Some(permeability)) =
+                    (self.scales(), passage.permeability)
+                {
+                    value["permeability_m2"] = json!(permeability * long * long);
+                }
+                value
+            })
+            .collect()
     }
 
     /// Units of forces and powers of a unit of span, in N/m and W/m, and of lengths in m.
@@ -333,6 +357,24 @@ impl Outcome {
             summary = summary.row(
                 name,
                 format!("mass {:.6}, energy {:.6} out", flux.mass, flux.energy),
+            );
+        }
+        for passage in &found.passages {
+            let parts = [
+                ("conductance", passage.conductance),
+                ("transmission", passage.transmission),
+                ("opening", passage.opening),
+                ("mobility", passage.mobility),
+                ("permeability", passage.permeability),
+            ];
+            let parts = parts.into_iter().filter_map(|(name, value)| {
+                let value = value?;
+                Some(format!("; {name} {}", short(value)))
+            });
+            let text: String = parts.collect();
+            summary = summary.row(
+                format!("along {}", passage.along).as_str(),
+                format!("mass {:.6}{text}", passage.flow),
             );
         }
         let balance = &found.balance;

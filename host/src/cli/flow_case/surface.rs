@@ -23,7 +23,7 @@ pub(super) fn table(case: &Case, segments: &[Segment]) -> Result<Vec<u8>> {
     }
     let rows = segments.iter().map(|segment| {
         let raw = &segment.raw;
-        let [pressure, shear, heat] = segment.mean;
+        let [pressure, shear, heat, ..] = segment.mean;
         let mut row = vec![
             case.bodies[raw.body].name.clone().unwrap_or_default(),
             (segment.curve + 1).to_string(),
@@ -62,6 +62,8 @@ pub(super) fn lines(segments: &[Segment]) -> Vec<u8> {
             ("pressure", scalar(|s| s.mean[0])),
             ("shear", scalar(|s| s.mean[1])),
             ("heat", scalar(|s| s.mean[2])),
+            ("slip", scalar(|s| s.mean[3])),
+            ("jump", scalar(|s| s.mean[4])),
             ("pressure_raw", scalar(|s| s.raw.pressure)),
             ("shear_raw", scalar(|s| s.raw.shear)),
             ("heat_raw", scalar(|s| s.raw.heat)),

@@ -6,7 +6,8 @@
 use rayon::prelude::*;
 
 use super::closure::{Closure, Face};
-use super::{Bodies, FACES, Kind, Segment, Space};
+use super::pockets;
+use super::{Bodies, FACES, Kind, PartOf, Segment, Space};
 use crate::error::{Error, Result};
 
 /// A corner of a cell nearer to a wall than this share of the least width is solid, so that no corner lies on a wall.
@@ -47,10 +48,11 @@ pub(in crate::flow) fn build(x: Vec<f64>, y: Vec<f64>, bodies: &Bodies) -> Resul
         solid: -ON_WALL * least,
     };
     let filled = grid.fill_saddles();
-    let cells: Vec<CellOf> = (0..nx * ny)
+    let mut cells: Vec<CellOf> = (0..nx * ny)
         .into_par_iter()
         .map(|cell| grid.cell(cell % nx, cell / nx))
         .collect();
+    let hole = pockets::fill(nx, &mut cells);
 
     let mut space = Space {
         kind: Vec::with_capacity(nx * ny),
@@ -110,6 +112,12 @@ pub(in crate::flow) fn build(x: Vec<f64>, y: Vec<f64>, bodies: &Bodies) -> Resul
             0.5 * least
         ));
     }
+    if let Some([a, b]) = hole {
+        space.warnings.push(format!(
+            "a hole of a few cells at ({a:.4}, {b:.4}) is closed off from all other gas and is taken as solid; cells of {:.2e} would resolve it, a body without it needs none",
+            0.25 * least
+        ));
+    }
     if let Some([a, b]) = crowded {
         space.warnings.push(format!(
             "the cell at ({a:.4}, {b:.4}) has several corners of bodies, of which one counts; cells of {:.2e} would part them",
@@ -137,16 +145,16 @@ fn closure_of(cell: &CellOf) -> Closure {
 }
 
 /// A cell on its own.
-struct CellOf {
-    kind: Kind,
-    volume: f64,
-    open: [f64; FACES],
+pub(super) struct CellOf {
+    pub(super) kind: Kind,
+    pub(super) volume: f64,
+    pub(super) open: [f64; FACES],
     /// Middles of the open parts of the faces.
     middles: [[f64; 2]; FACES],
-    centroid: [f64; 2],
-    segments: Vec<Segment>,
+    pub(super) centroid: [f64; 2],
+    pub(super) segments: Vec<Segment>,
     /// Whether corners of bodies were left out.
-    crowded: bool,
+    pub(super) crowded: bool,
 }
 
 /// Signed distances at the corners of the cells.
@@ -303,7 +311,7 @@ impl Corners<'_> {
                 length,
                 normal: [(a[1] - b[1]) / length, (b[0] - a[0]) / length],
                 point,
-                body: self.bodies.nearest(point),
+                body: self.bodies.nearest(point).body,
             }
         };
         match corner {
@@ -337,7 +345,7 @@ impl Corners<'_> {
             |p: &[f64; 2]| (0..2).all(|k| p[k] > lower[k] + margin && p[k] < upper[k] - margin);
         let mut found: Vec<[f64; 2]> = Vec::new();
         for obstacle in &self.bodies.obstacles {
-            for corner in obstacle.corners() {
+            for &corner in obstacle.corners() {
                 let images = self.bodies.shifts.iter();
                 let images = images.map(|[a, b]| [corner[0] + a, corner[1] + b]);
                 // A corner inside of another body is no corner of the gas.
@@ -346,9 +354,9 @@ impl Corners<'_> {
                 }));
             }
         }
-        let bodies = [leave, enter].map(|p| self.bodies.nearest(p));
-        if bodies[0] != bodies[1]
-            && let Some(meeting) = self.meeting(bodies, [leave, enter])
+        let parts = [leave, enter].map(|p| self.bodies.nearest(p));
+        if parts[0] != parts[1]
+            && let Some(meeting) = self.meeting(parts, [leave, enter])
             && inside(&meeting)
         {
             found.push(meeting);
@@ -364,22 +372,22 @@ impl Corners<'_> {
         (corner.filter(|p| off(p) > straight), crowded)
     }
 
-    /// Where the walls of two bodies meet, by Newton's method from the middle of the crossings.
-    fn meeting(&self, bodies: [usize; 2], [a, b]: [[f64; 2]; 2]) -> Option<[f64; 2]> {
+    /// Where the walls of two bodies, or of two parts of one, meet, by Newton's method from the middle of the crossings.
+    fn meeting(&self, parts: [PartOf; 2], [a, b]: [[f64; 2]; 2]) -> Option<[f64; 2]> {
         let mut p = [0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])];
         let size = (b[0] - a[0]).hypot(b[1] - a[1]);
         let step = 1e-6 * size;
         for _ in 0..30 {
-            let f = bodies.map(|body| self.bodies.distance_of(body, p));
+            let f = parts.map(|part| self.bodies.distance_of_part(part, p));
             if f[0].abs().max(f[1].abs()) < 1e-12 * size.max(1.0) {
                 return Some(p);
             }
-            let slope = bodies.map(|body| {
+            let slope = parts.map(|part| {
                 [0, 1].map(|k| {
                     let (mut low, mut high) = (p, p);
                     low[k] -= step;
                     high[k] += step;
-                    let f = |p| self.bodies.distance_of(body, p);
+                    let f = |p| self.bodies.distance_of_part(part, p);
                     (f(high) - f(low)) / (2.0 * step)
                 })
             });

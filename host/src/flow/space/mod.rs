@@ -3,12 +3,14 @@
 mod axis;
 mod closure;
 mod cut;
+mod nearest;
 mod obstacle;
+mod pockets;
 
 pub(in crate::flow) use axis::edges;
 pub(in crate::flow) use closure::Closure;
 pub(in crate::flow) use cut::build;
-pub(in crate::flow) use obstacle::{Bodies, Obstacle};
+pub(in crate::flow) use obstacle::{Bodies, Obstacle, PartOf};
 
 /// The faces of a cell, in this order everywhere: west, east, south, north.
 pub(in crate::flow) const FACES: usize = 4;

@@ -1,95 +1,222 @@
 //! Bodies as signed distances, positive in the gas.
 
-use crate::flow::Body;
+use super::nearest::{Extent, Tree};
+use crate::flow::level::Level;
 use crate::flow::outline::{Outline, edges};
+use crate::flow::{Body, Shape};
 
 /// The sine of the least turn between two edges of a polygon that counts as a corner.
 const CORNER_TURN: f64 = 0.3;
 
-/// A body as the grid sees it.
+/// Parts and corners of a body up to which lines of the grid follow them.
+const MOST_PARTS: usize = 32;
+const MOST_CORNERS: usize = 256;
+
+/// A body as the grid sees it: parts with smooth walls or corners, and what is made of them.
 #[derive(Clone, Debug)]
 pub(in crate::flow) struct Obstacle {
-    curves: Vec<Outline>,
+    parts: Vec<Part>,
+    whole: Whole,
     hollow: bool,
+    /// Points with sharp turns of the outlines.
+    corners: Vec<[f64; 2]>,
     /// The point that moments and rotation refer to.
     pub(in crate::flow) centre: [f64; 2],
+}
+
+/// A shape of parts.
+#[derive(Clone, Debug)]
+enum Whole {
+    Part(usize),
+    Union(Vec<Self>),
+    Difference(Vec<Self>),
+}
+
+/// A shape of its own.
+#[derive(Clone, Debug)]
+enum Part {
+    /// All points in any of the circles.
+    Circles(Vec<([f64; 2], f64)>, Tree),
+    /// All points within an odd number of closed curves, by their edges.
+    Polygons(Vec<[[f64; 2]; 2]>, Tree),
+    Level(Level),
 }
 
 impl Obstacle {
     /// The obstacle that a body is.
     pub(in crate::flow) fn new(body: &Body) -> Self {
+        let mut parts = Vec::new();
+        let whole = Whole::new(&body.shape, &mut parts);
+        let outlines = body.outlines();
         Self {
-            curves: body.outlines(),
+            parts,
+            whole,
             hollow: body.hollow,
+            corners: outlines.iter().flat_map(corners).collect(),
             centre: body.centre(),
         }
     }
 
     /// Distance from the wall, positive in the gas.
     pub(in crate::flow) fn distance(&self, point: [f64; 2]) -> f64 {
-        let curves = self.curves.iter().map(|curve| distance(curve, point));
-        let outside = curves.fold(f64::INFINITY, f64::min);
+        let outside = self.whole.distance(&self.parts, point);
         if self.hollow { -outside } else { outside }
     }
 
-    /// Points with sharp turns of the outline.
-    pub(in crate::flow) fn corners(&self) -> Vec<[f64; 2]> {
-        let mut corners = Vec::new();
-        for curve in &self.curves {
-            let Outline::Polygon(points) = curve else {
-                continue;
-            };
-            let before = points.iter().cycle().skip(points.len().saturating_sub(1));
-            for (a, (b, c)) in before.zip(edges(points)) {
-                let (d, e) = ([b[0] - a[0], b[1] - a[1]], [c[0] - b[0], c[1] - b[1]]);
-                let lengths = d[0].hypot(d[1]) * e[0].hypot(e[1]);
-                let cross = d[0] * e[1] - d[1] * e[0];
-                let along = d[0] * e[0] + d[1] * e[1];
-                if cross.abs() > CORNER_TURN * lengths || along < 0.0 {
-                    corners.push(b);
-                }
-            }
-        }
-        corners
+    /// Distance from the wall of a part, positive outside of it.
+    fn distance_of(&self, part: usize, point: [f64; 2]) -> f64 {
+        self.parts[part].distance(point)
     }
 
-    /// Lines that a grid should follow: corners and extreme points; none for many circles.
+    /// Points with sharp turns of the outline.
+    pub(in crate::flow) fn corners(&self) -> &[[f64; 2]] {
+        &self.corners
+    }
+
+    /// Lines that a grid should follow: corners and extreme points; none for many curves.
     pub(in crate::flow) fn lines(&self) -> [Vec<f64>; 2] {
-        let [curve] = self.curves.as_slice() else {
+        if self.parts.len() > MOST_PARTS || self.corners.len() > MOST_CORNERS {
             return [Vec::new(), Vec::new()];
-        };
-        let corners = self.corners();
-        let [low, high] = curve.bounds();
+        }
         [0, 1].map(|axis| {
-            let mut lines: Vec<f64> = corners.iter().map(|corner| corner[axis]).collect();
-            lines.extend([low[axis], high[axis]]);
+            let mut lines: Vec<f64> = self.corners.iter().map(|corner| corner[axis]).collect();
+            for part in &self.parts {
+                lines.extend(part.ends(axis));
+            }
             lines
         })
     }
 }
 
-/// Distance of a point from a curve, negative inside.
-fn distance(curve: &Outline, [x, y]: [f64; 2]) -> f64 {
-    let points = match curve {
-        Outline::Circle([a, b], radius) => return (x - a).hypot(y - b) - radius,
-        Outline::Polygon(points) => points,
-    };
-    let mut least = f64::INFINITY;
-    let mut inside = false;
-    for ([x1, y1], [x2, y2]) in edges(points) {
-        let (ex, ey) = (x2 - x1, y2 - y1);
-        let along = (x - x1) * ex + (y - y1) * ey;
-        let share = match ex * ex + ey * ey {
-            0.0 => 0.0,
-            square => (along / square).clamp(0.0, 1.0),
-        };
-        let (dx, dy) = (x - x1 - share * ex, y - y1 - share * ey);
-        least = least.min(dx * dx + dy * dy);
-        if (y1 > y) != (y2 > y) && x < ex * (y - y1) / ey + x1 {
-            inside = !inside;
+impl Whole {
+    fn new(shape: &Shape, parts: &mut Vec<Part>) -> Self {
+        let mut all = |of: &[Shape]| of.iter().map(|shape| Self::new(shape, parts)).collect();
+        match shape {
+            Shape::Union { of } => Self::Union(all(of)),
+            Shape::Difference { of } => Self::Difference(all(of)),
+            _ => {
+                parts.push(Part::new(shape.outlines()));
+                Self::Part(parts.len() - 1)
+            }
         }
     }
-    if inside { -least.sqrt() } else { least.sqrt() }
+
+    fn distance(&self, parts: &[Part], point: [f64; 2]) -> f64 {
+        let least = |of: &[Self]| {
+            let distances = of.iter().map(|whole| whole.distance(parts, point));
+            distances.fold(f64::INFINITY, f64::min)
+        };
+        match self {
+            Self::Part(part) => parts[*part].distance(point),
+            Self::Union(of) => least(of),
+            Self::Difference(of) => match &of[..] {
+                [first, others @ ..] => first.distance(parts, point).max(-least(others)),
+                [] => f64::INFINITY,
+            },
+        }
+    }
+}
+
+impl Part {
+    /// The part that outlines of one kind make.
+    fn new(outlines: Vec<Outline>) -> Self {
+        let mut circles = Vec::new();
+        let mut lines = Vec::new();
+        for outline in outlines {
+            match outline {
+                Outline::Level(level) => return Self::Level(level),
+                Outline::Circle(centre, radius) => circles.push((centre, radius)),
+                Outline::Polygon(points) => lines.extend(edges(&points).map(|(a, b)| [a, b])),
+            }
+        }
+        if !circles.is_empty() {
+            let extent = |&([x, y], r): &([f64; 2], f64)| ([[x - r, y - r], [x + r, y + r]], r);
+            let extents: Vec<Extent> = circles.iter().map(extent).collect();
+            return Self::Circles(circles, Tree::new(&extents));
+        }
+        let extent = |[a, b]: &[[f64; 2]; 2]| {
+            let low = [a[0].min(b[0]), a[1].min(b[1])];
+            ([low, [a[0].max(b[0]), a[1].max(b[1])]], 0.0)
+        };
+        let extents: Vec<Extent> = lines.iter().map(extent).collect();
+        Self::Polygons(lines, Tree::new(&extents))
+    }
+
+    /// Distance of a point, negative inside.
+    fn distance(&self, point: [f64; 2]) -> f64 {
+        let [x, y] = point;
+        match self {
+            Self::Level(level) => level.distance(point),
+            Self::Circles(circles, tree) => tree.least(point, |k| {
+                let ([a, b], radius) = circles[k];
+                (x - a).hypot(y - b) - radius
+            }),
+            Self::Polygons(lines, tree) => {
+                let away = |k: usize| {
+                    let [[x1, y1], [x2, y2]] = lines[k];
+                    let (ex, ey) = (x2 - x1, y2 - y1);
+                    let along = (x - x1) * ex + (y - y1) * ey;
+                    let share = match ex * ex + ey * ey {
+                        0.0 => 0.0,
+                        square => (along / square).clamp(0.0, 1.0),
+                    };
+                    let (dx, dy) = (x - x1 - share * ex, y - y1 - share * ey);
+                    (dx * dx + dy * dy).sqrt()
+                };
+                let least = tree.least(point, away);
+                let mut inside = false;
+                tree.along_ray(point, |k| {
+                    let [[x1, y1], [x2, y2]] = lines[k];
+                    if (y1 > y) != (y2 > y) && x < (x2 - x1) * (y - y1) / (y2 - y1) + x1 {
+                        inside = !inside;
+                    }
+                });
+                if inside { -least } else { least }
+            }
+        }
+    }
+
+    /// Extreme coordinates along an axis of one curve; none of many.
+    fn ends(&self, axis: usize) -> Vec<f64> {
+        match self {
+            Self::Circles(circles, _) => match circles[..] {
+                [(centre, radius)] => vec![centre[axis] - radius, centre[axis] + radius],
+                _ => Vec::new(),
+            },
+            Self::Polygons(lines, _) => {
+                let along = lines.iter().map(|[a, _]| a[axis]);
+                let low = along.clone().fold(f64::INFINITY, f64::min);
+                vec![low, along.fold(f64::NEG_INFINITY, f64::max)]
+            }
+            Self::Level(_) => Vec::new(),
+        }
+    }
+}
+
+/// Points with sharp turns of an outline.
+fn corners(outline: &Outline) -> Vec<[f64; 2]> {
+    let Outline::Polygon(points) = outline else {
+        return Vec::new();
+    };
+    let mut corners = Vec::new();
+    let before = points.iter().cycle().skip(points.len().saturating_sub(1));
+    for (a, (b, c)) in before.zip(edges(points)) {
+        let (d, e) = ([b[0] - a[0], b[1] - a[1]], [c[0] - b[0], c[1] - b[1]]);
+        let lengths = d[0].hypot(d[1]) * e[0].hypot(e[1]);
+        let cross = d[0] * e[1] - d[1] * e[0];
+        let along = d[0] * e[0] + d[1] * e[1];
+        if cross.abs() > CORNER_TURN * lengths || along < 0.0 {
+            corners.push(b);
+        }
+    }
+    corners
+}
+
+/// A part of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::flow) struct PartOf {
+    pub(in crate::flow) body: usize,
+    part: usize,
 }
 
 /// All bodies of a case with their periodic images.
@@ -118,13 +245,25 @@ impl Bodies {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// The body whose wall is nearest.
-    pub(in crate::flow) fn nearest(&self, point: [f64; 2]) -> usize {
-        let away = |&body: &usize| self.distance_of(body, point).abs();
-        let bodies = 0..self.obstacles.len();
-        bodies
-            .min_by(|a, b| away(a).total_cmp(&away(b)))
-            .unwrap_or(0)
+    /// The body and its part whose wall is nearest.
+    pub(in crate::flow) fn nearest(&self, point: [f64; 2]) -> PartOf {
+        let bodies = self.obstacles.iter().enumerate();
+        let all = bodies.flat_map(|(body, obstacle)| {
+            (0..obstacle.parts.len()).map(move |part| PartOf { body, part })
+        });
+        let away = |of: &PartOf| self.distance_of_part(*of, point).abs();
+        all.min_by(|a, b| away(a).total_cmp(&away(b)))
+            .unwrap_or(PartOf { body: 0, part: 0 })
+    }
+
+    /// Distance from one part of a body and its images, positive outside of it.
+    pub(in crate::flow) fn distance_of_part(&self, of: PartOf, [x, y]: [f64; 2]) -> f64 {
+        let obstacle = &self.obstacles[of.body];
+        let images = self.shifts.iter();
+        let least = images
+            .map(|[a, b]| obstacle.distance_of(of.part, [x - a, y - b]))
+            .fold(f64::INFINITY, f64::min);
+        if obstacle.hollow { -least } else { least }
     }
 }
 
@@ -147,5 +286,29 @@ mod tests {
         assert_eq!(rectangle.corners().len(), 4);
         let hollow = obstacle("shape = \"circle\"\nradius = 1.0\nhollow = true");
         assert!((hollow.distance([0.0, 0.25]) - 0.75).abs() < 1e-15);
+        // A ring of which a quarter is missing.
+        let ring = obstacle(
+            "shape = \"difference\"
+            of = [
+                { shape = \"circle\", radius = 2.0 },
+                { shape = \"circle\", radius = 1.0 },
+                { shape = \"rectangle\", centre = [2.0, 2.0], size = [4.0, 4.0] },
+            ]",
+        );
+        for (point, distance) in [
+            ([-1.5, 0.0], -0.5),
+            ([0.0, -2.5], 0.5),
+            ([0.0, 0.0], 1.0),
+            ([1.0, 1.0], 1.0),
+        ] {
+            let found = ring.distance(point);
+            assert!((found - distance).abs() < 1e-12, "{point:?}: {found}");
+        }
+        let both = obstacle(
+            "shape = \"union\"
+            of = [{ shape = \"circle\", radius = 1.0 }, { shape = \"rectangle\", centre = [1.0, 0.0], size = [2.0, 0.5] }]",
+        );
+        assert!((both.distance([3.0, 0.0]) - 1.0).abs() < 1e-12 && both.distance([1.5, 0.0]) < 0.0);
+        assert!((both.distance([0.0, -2.0]) - 1.0).abs() < 1e-12);
     }
 }

@@ -1,10 +1,15 @@
 //! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
 
+mod at_walls;
 mod correction;
 mod device;
 mod engine;
+mod kernels;
+mod mirror;
+mod ports;
 mod reference;
 mod reflection;
+mod scattering;
 mod sweep;
 mod unknowns;
 
@@ -13,9 +18,10 @@ pub(in crate::flow) use unknowns::Unknowns;
 
 use correction::Correction;
 use engine::Sweeps;
+use kernels::Kernels;
 use sweep::{Inflow, Input, Sweep};
 
-use super::face::{Border, Emission};
+use super::face::{Border, Emission, Wall};
 use super::gas::{UNKNOWNS, equilibrium};
 use super::problem::Problem;
 use super::{Acceleration, Solver};
@@ -73,7 +79,9 @@ pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) history: Vec<f64>,
     /// Emission of the segments, and of side walls.
     pub(in crate::flow) emission: Vec<Emission>,
-    pub(in crate::flow) side_emission: [Option<Emission>; 4],
+    pub(in crate::flow) side_emission: [Vec<Emission>; 4],
+    /// Kernels of scattering walls: of the segments with less than complete diffuse reflection, and of the faces of sides.
+    kernels: Kernels,
     gas_cells: Vec<usize>,
     machine: Machine,
     /// The machine at work, from the first sweep on.
@@ -87,7 +95,14 @@ pub(in crate::flow) struct Steady<'a> {
 
 impl<'a> Steady<'a> {
     /// Starts from the state of the problem.
-    pub(in crate::flow) fn new(problem: &'a Problem, solver: &Solver, machine: &Machine) -> Self {
+    ///
+    /// # Errors
+    /// Walls that scatter more finely than the velocities.
+    pub(in crate::flow) fn new(
+        problem: &'a Problem,
+        solver: &Solver,
+        machine: &Machine,
+    ) -> Result<Self> {
         let space = &problem.space;
         let gas_cells: Vec<usize> = (0..space.len()).filter(|&k| space.is_gas(k)).collect();
         let start = problem.gas.unknowns(problem.start);
@@ -105,22 +120,21 @@ impl<'a> Steady<'a> {
                 .collect()
         };
         let inward = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]];
-        let side_emission = std::array::from_fn(|k| match &problem.borders[k] {
-            Border::Wall(wall, _) => Some(Emission::new(
-                &problem.gas,
-                &problem.nodes,
-                *wall,
-                inward[k],
-            )),
-            _ => None,
-        });
+        let emit =
+            |wall: &Wall, k: usize| Emission::new(&problem.gas, &problem.nodes, *wall, inward[k]);
+        let side_emission: [Vec<Emission>; 4] =
+            std::array::from_fn(|k| match &problem.borders[k] {
+                Border::Wall(side) => side.walls.iter().map(|wall| emit(wall, k)).collect(),
+                Border::Inflow(_, wall) => vec![emit(wall, k)],
+                _ => Vec::new(),
+            });
         let faces = |k: usize| if k < 2 { space.ny() } else { space.nx() };
         let is_mirror = |k: usize| matches!(problem.borders[k], Border::Mirror);
         let is_periodic = |k: usize| matches!(problem.borders[k], Border::Periodic(_));
         let both = is_periodic(0) && is_periodic(2);
         let lags: [bool; 4] = std::array::from_fn(|k| {
             let mirrors = is_mirror(k) && is_mirror(k ^ 1);
-            let loose = matches!(problem.borders[k], Border::Wall(_, alpha) if alpha < 1.0);
+            let loose = matches!(&problem.borders[k], Border::Wall(wall) if wall.accommodation.diffuse() < 1.0);
             mirrors || loose || (is_periodic(k) && (both || !problem.gas.linear))
         });
         let density = problem.start[0];
@@ -133,16 +147,14 @@ impl<'a> Steady<'a> {
         let state = Unknowns {
             mirrored: values.repeat(loose),
             segments: vec![density; space.segments.len()],
-            sides: std::array::from_fn(|k| match side_emission[k] {
-                Some(_) => vec![density; faces(k)],
-                None => Vec::new(),
-            }),
+            sides: std::array::from_fn(|k| vec![density; side_emission[k].len()]),
             lagged,
             cells,
         };
         let mass = mass(problem, &state);
-        Self {
+        Ok(Self {
             problem,
+            kernels: Kernels::new(problem)?,
             state,
             swept: None,
             history: Vec::new(),
@@ -158,7 +170,7 @@ impl<'a> Steady<'a> {
                 Acceleration::Auto => correction::of(problem),
                 Acceleration::None => None,
             },
-        }
+        })
     }
 
     /// Iterates to the end.
@@ -188,11 +200,13 @@ impl<'a> Steady<'a> {
             if change < best.0 {
                 best = (change, iteration);
             }
-            let ending = if change < solver.tolerance {
+            // What the first sweep hands on by images and periods acts in the second.
+            let acts = iteration > 1 || !self.hands_on();
+            let ending = if acts && change < solver.tolerance {
                 Some(Ending::Converged)
             } else if !goes_on {
                 Some(Ending::Interrupted)
-            } else if change < roundoff {
+            } else if acts && change < roundoff {
                 Some(Ending::AtRoundoff)
             } else if iteration - best.1 >= PATIENCE {
                 Some(Ending::Stalled)
@@ -210,6 +224,11 @@ impl<'a> Steady<'a> {
         Ok(Ending::Unfinished)
     }
 
+    /// Whether a sweep takes in what the one before let out.
+    fn hands_on(&self) -> bool {
+        self.lags.contains(&true) || !self.state.mirrored.is_empty()
+    }
+
     /// Sweeps from the present state.
     fn sweep(&mut self) -> Result<Swept> {
         let (sweep, input) = self.parts();
@@ -223,6 +242,19 @@ impl<'a> Steady<'a> {
     /// A sweep, and the present state as its input.
     fn parts(&self) -> (Sweep<'a>, Input) {
         let problem = self.problem;
+        let loose = problem.loose().len();
+        let mirrored = self.state.mirrored.clone();
+        self.parts_with(problem, &problem.accommodation, loose, mirrored)
+    }
+
+    /// The same with these diffuse shares of the segments, of which so many have images.
+    fn parts_with<'s>(
+        &self,
+        problem: &'s Problem,
+        accommodation: &'s [(f64, Option<usize>)],
+        loose: usize,
+        mirrored: Vec<f64>,
+    ) -> (Sweep<'s>, Input) {
         let (gas, space) = (&problem.gas, &problem.space);
         let cells = (0..space.len())
             .map(|k| match space.is_gas(k) {
@@ -251,8 +283,8 @@ impl<'a> Steady<'a> {
         let sweep = Sweep {
             space,
             nodes: &problem.nodes,
-            accommodation: &problem.accommodation,
-            loose: problem.loose().len(),
+            accommodation,
+            loose,
             linear: gas.linear,
             kept: std::array::from_fn(|k| is_mirror(k) || self.lags[k]),
             stages,
@@ -260,7 +292,7 @@ impl<'a> Steady<'a> {
         let input = Input {
             cells,
             segments,
-            mirrored: self.state.mirrored.clone(),
+            mirrored,
             sides,
         };
         (sweep, input)
@@ -301,13 +333,18 @@ impl<'a> Steady<'a> {
                 jump: gas.maxwellian(*jump),
                 values: self.state.lagged[k].clone(),
             },
-            Border::Wall(wall, accommodation) => {
-                let densities = self.state.sides[k].iter();
-                let faces = densities.map(|&density| gas.maxwellian(wall.state(density)));
+            Border::Inflow(_, wall) => {
+                let density = self.state.sides[k].first().copied().unwrap_or(0.0);
+                let faces = problem.space.border(k).len();
+                Inflow::Faces(vec![gas.maxwellian(wall.state(density)); faces])
+            }
+            Border::Wall(side) => {
+                let densities = self.state.sides[k].iter().zip(&side.walls);
+                let faces = densities.map(|(&density, wall)| gas.maxwellian(wall.state(density)));
                 match self.lags[k] {
                     true => Inflow::Wall {
                         faces: faces.collect(),
-                        accommodation: *accommodation,
+                        accommodation: side.accommodation.diffuse(),
                         mirrored: self.state.lagged[k].clone(),
                     },
                     false => Inflow::Faces(faces.collect()),
@@ -335,17 +372,33 @@ impl<'a> Steady<'a> {
         }
         let size = 2 * self.problem.nodes.len();
         for (place, s) in self.problem.loose().into_iter().enumerate() {
-            let image = reflection::mirrored(
-                &self.problem.gas,
-                &self.problem.nodes,
-                self.problem.space.segments[s].normal,
-                &swept.arrived[place * size..][..size],
-            );
+            let arrived = &swept.arrived[place * size..][..size];
+            let image = match (&self.kernels.segments[place], &self.kernels.mirrors[place]) {
+                (Some(kernel), _) => kernel.scattered(arrived),
+                (None, Some(mirror)) => mirror.image(
+                    &self.problem.gas,
+                    &self.problem.nodes,
+                    place,
+                    &swept.arrived,
+                ),
+                (None, None) => reflection::mirrored(
+                    &self.problem.gas,
+                    &self.problem.nodes,
+                    self.problem.space.segments[s].normal,
+                    arrived,
+                ),
+            };
             next.mirrored[place * size..][..size].copy_from_slice(&image);
         }
         for k in 0..4 {
-            if let Some(emission) = &self.side_emission[k] {
-                for (density, [leaving, _]) in next.sides[k].iter_mut().zip(&swept.sides[k]) {
+            let emissions = &self.side_emission[k];
+            if let (Border::Inflow(flow, _), [emission]) =
+                (&self.problem.borders[k], &emissions[..])
+            {
+                next.sides[k][0] = ports::density(self.problem, swept, emission, k, *flow);
+            } else {
+                let faces = next.sides[k].iter_mut().zip(&swept.sides[k]);
+                for ((density, [leaving, _]), emission) in faces.zip(emissions) {
                     *density = emission.density(leaving[0]);
                 }
             }
@@ -374,17 +427,28 @@ impl<'a> Steady<'a> {
                 // The jump falls from the lower to the upper side.
                 let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
                 let jump = problem.gas.maxwellian(*jump);
+                let factor = match problem.gas.linear {
+                    true => 1.0,
+                    false => ports::factor(problem, swept, k, problem.falls[k / 2]),
+                };
                 for (at, value) in values.iter_mut().enumerate() {
                     let m = at % count;
                     if !enters(m) {
                         continue;
                     }
-                    *value = swept.left[k ^ 1][at];
+                    *value = factor * swept.left[k ^ 1][at];
                     if problem.gas.linear {
                         let v = [problem.nodes.vx[m], problem.nodes.vy[m]];
                         let pair = equilibrium::<true>(&jump, v, f64::exp);
                         *value += sign * pair[at / count % 2];
                     }
+                }
+            }
+            _ if !self.kernels.sides[k].is_empty() => {
+                let size = 2 * count;
+                let rows = values.chunks_exact_mut(size).zip(&self.kernels.sides[k]);
+                for ((image, kernel), arrived) in rows.zip(swept.left[k].chunks_exact(size)) {
+                    image.copy_from_slice(&kernel.scattered(arrived));
                 }
             }
             _ => {
@@ -684,7 +748,7 @@ mod tests {
         let case: Case = toml::from_str(text).unwrap();
         let case = case.resolve().unwrap();
         let problem = Problem::new(&case, 1.0).unwrap();
-        let steady = Steady::new(&problem, &case.solver, &Machine::Reference);
+        let steady = Steady::new(&problem, &case.solver, &Machine::Reference).unwrap();
         let (sweep, input) = steady.parts();
         let mut kernels =
             device::new(Emulator::default(), Precision::F64, &sweep, &input.sides).unwrap();

@@ -40,7 +40,7 @@ class BodiesResult(Result):
         Share of gas in the cells and fields, ``[iy, ix]``; zero within bodies.
     walls
         Columns of the walls along their outlines: ``body`` (its place in the case), ``curve``, ``arc``, ``angle``, ``x``, ``y``, ``normal_x``,
-        ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``.
+        ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``, ``slip``, ``jump``.
     mass_flow, energy_flow
         Mass and energy that pass through the domain: sums over the sides where more leaves than enters.
     discretisation_error
@@ -48,6 +48,8 @@ class BodiesResult(Result):
         ``domain``, ``iteration``) with their ``total``; None without repeats.
     accuracy
         The accuracy that was asked for, whether the results have it, and the grid of the search.
+    passages
+        Of flows between two opposite sides: ``flow``, ``conductance``, ``opening``, ``transmission``; of linearised periods ``mobility`` and ``permeability``.
     status, cells, nodes, iterations, history
         How the iteration ended; cells with gas, velocities, iterations, and the change of each.
     """
@@ -67,6 +69,7 @@ class BodiesResult(Result):
     qx: Array
     qy: Array
     walls: dict[str, Array]
+    passages: list[dict[str, Any]]
     status: str
     cells: int
     nodes: int
@@ -117,6 +120,25 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
 
 
+def _arrays(case: Mapping[str, Any]) -> tuple[dict[int, Array], dict[str, Any]]:
+    """Arrays of bodies by their places, and the case without them."""
+    arrays, bodies = {}, []
+    for at, body in enumerate(case.get("body", ())):
+        body = dict(body)
+        if body.get("shape") in ("mask", "distance") and "values" in body:
+            values = np.asarray(body.pop("values"))
+            if values.ndim != 2:
+                raise ValueError(f"body {at + 1}: values: shape {values.shape}; expected two dimensions, [iy, ix]")
+            if body["shape"] == "mask" and values.dtype not in (np.bool_, np.uint8):
+                raise TypeError(f"body {at + 1}: values: {values.dtype}; expected bool or uint8, with True in the solid")
+            arrays[at] = np.ascontiguousarray(values, dtype=float)
+        bodies.append(body)
+    without = dict(case)
+    if bodies:
+        without["body"] = bodies
+    return arrays, without
+
+
 def flow(
     case: Mapping[str, Any] | str | os.PathLike[str],
     *,
@@ -135,6 +157,7 @@ def flow(
     case
         A dictionary with the tables and keys of a case file, or the path of one. Bodies are a list under ``"body"``. Cells, velocities and far
         sides that it leaves out are chosen.
+        Those of shape ``"mask"`` or ``"distance"`` may have their array as ``"values"``, indexed ``[iy, ix]``: True in the solid, or distances, positive in the gas.
     tolerance, iterations
         Those of the case, replaced.
     verify
@@ -170,7 +193,11 @@ def flow(
     """
     choice(verify, accuracy)
     compute(backend, precision)
-    given = plain(dict(case)) if isinstance(case, Mapping) else _read(case)
+    if isinstance(case, Mapping):
+        arrays, without = _arrays(case)
+        given, folder = plain(without), None
+    else:
+        arrays, given, folder = {}, _read(case), str(Path(case).absolute().parent)
     solver = dict(given.get("solver", {}))
     for name, value in (("tolerance", tolerance), ("iterations", iterations)):
         if value is not None:
@@ -186,9 +213,13 @@ def flow(
         bar.show(max(0.0, min(1.0, (here - first[0]) / (goal - first[0] or 1.0))))
 
     try:
-        full, found, fields, walls, errors = _rarefy.flow_case(given, observe, verify, accuracy, backend, precision)
+        full, found, fields, walls, errors = _rarefy.flow_case(
+            given, observe, verify, accuracy, list(arrays.items()), folder, backend, precision
+        )
     finally:
         bar.close()
+    for at, values in arrays.items():
+        full["body"][at]["values"] = values
     warn(found["warnings"] + errors["warnings"])
     mass_flow, energy_flow = errors["flows"]
     edges = (fields.pop("x"), fields.pop("y"))
@@ -202,6 +233,7 @@ def flow(
         y=y,
         edges=edges,
         walls=walls,
+        passages=found["passages"],
         status=found["status"],
         cells=found["cells"],
         nodes=found["nodes"],

@@ -191,22 +191,24 @@ impl Compressible {
             let k = self.number[segment.cell];
             let outward = segment.normal.map(|part| -part);
             let wall = seen(&problem.walls[s], gas.linear);
-            let block = into_wall(&states[k], &wall, problem.accommodation[s].0, outward);
+            let block = into_wall(&states[k], &wall, problem.reflection[s].grip(), outward);
             add(k, k, segment.length, &block);
         }
         for (side, outward) in OUTWARD.into_iter().enumerate() {
-            for cell in space.border(side) {
+            for (face, cell) in space.border(side).into_iter().enumerate() {
                 if !space.is_gas(cell) {
                     continue;
                 }
                 let k = self.number[cell];
                 let block = match &problem.borders[side] {
                     Border::Periodic(_) => continue,
-                    Border::Wall(wall, accommodation) => {
-                        into_wall(&states[k], &seen(wall, gas.linear), *accommodation, outward)
+                    Border::Wall(wall) => {
+                        let grip = wall.accommodation.grip();
+                        let wall = seen(&wall.walls[face], gas.linear);
+                        into_wall(&states[k], &wall, grip, outward)
                     }
                     Border::Mirror => into_mirror(&states[k], outward),
-                    Border::Given(_) | Border::Outlet(_) => {
+                    Border::Given(_) | Border::Outlet(_) | Border::Inflow(..) => {
                         turned(&half_flux(&turn(&states[k], outward)), outward)
                     }
                 };
@@ -299,8 +301,8 @@ impl Compressible {
                 }
                 let k = self.number[cell];
                 let (state, change) = (&states[k], &answer[k]);
-                if let Border::Wall(wall, _) = &problem.borders[side] {
-                    let wall = seen(wall, gas.linear);
+                if let Border::Wall(wall) = &problem.borders[side] {
+                    let wall = seen(&wall.walls[face], gas.linear);
                     let more = emission(state, change, &wall, outward);
                     emit(&mut next.sides[side][face], more, gas.linear);
                 }

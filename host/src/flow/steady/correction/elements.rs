@@ -92,7 +92,7 @@ pub(super) fn edges(
             length: segment.length,
             normal: segment.normal,
             open: false,
-            hold: problem.accommodation[s].0 / (2.0 - problem.accommodation[s].0),
+            hold: hold(problem.reflection[s].grip()),
             place: Place::Segment(s),
         });
     }
@@ -108,7 +108,10 @@ pub(super) fn edges(
                 continue;
             }
             let number = number[cell];
-            if matches!(border, Border::Mirror | Border::Wall(..)) {
+            if matches!(
+                border,
+                Border::Mirror | Border::Wall(_) | Border::Inflow(..)
+            ) {
                 for (&vertex, value) in of_cell[number].iter().zip(value) {
                     fixed[side / 2][vertex] |= value > 0.0;
                 }
@@ -126,7 +129,7 @@ pub(super) fn edges(
                 normal: [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]][side],
                 open: matches!(border, Border::Given(_) | Border::Outlet(_)),
                 hold: match border {
-                    Border::Wall(_, alpha) => alpha / (2.0 - alpha),
+                    Border::Wall(wall) => hold(wall.accommodation.grip()),
                     _ => 1.0,
                 },
                 place: Place::Side(side, face),
@@ -134,6 +137,11 @@ pub(super) fn edges(
         }
     }
     (edges, fixed)
+}
+
+/// The hold of a wall on the gas, by its accommodation.
+fn hold(grip: f64) -> f64 {
+    grip / (2.0 - grip)
 }
 
 /// Equations of the temperature of each vertex.

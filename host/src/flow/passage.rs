@@ -1,0 +1,139 @@
+//! What a flow from side to side says of the way between them: conductance, transmission, permeability.
+
+use serde::{Deserialize, Serialize};
+
+use super::case::{Case, Reservoir, Side};
+use super::findings::Findings;
+use super::problem::Problem;
+
+/// Share of a difference of states by which two sides may differ and count as one vessel.
+const SAME: f64 = 1e-2;
+
+/// The passage of gas between two opposite sides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Passage {
+    /// The axis along which it leads: `x` or `y`.
+    pub along: String,
+    /// Mass in a unit of time towards greater coordinates, in n0 v0 and the unit length.
+    pub flow: f64,
+    /// Flow over the difference of pressure between two vessels, in n0 v0/p0 and the unit length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conductance: Option<f64>,
+    /// The narrowest open length across.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<f64>,
+    /// Flow over that of an opening of this length in a thin wall without collisions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmission: Option<f64>,
+    /// Mean velocity over the whole section for a unit gradient of the pressure, in v0 and the unit length, of linearised periods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mobility: Option<f64>,
+    /// Permeability by Darcy's law, in the square of the unit length: mobility over delta.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permeability: Option<f64>,
+}
+
+/// The passages of a flow.
+pub(in crate::flow) fn all(case: &Case, problem: &Problem, found: &Findings) -> Vec<Passage> {
+    (0..2)
+        .filter_map(|axis| of(case, problem, found, axis))
+        .collect()
+}
+
+fn of(case: &Case, problem: &Problem, found: &Findings, axis: usize) -> Option<Passage> {
+    let sides = &case.sides;
+    let names = [["left", "right"], ["bottom", "top"]];
+    let all = [[&sides.left, &sides.right], [&sides.bottom, &sides.top]];
+    let [lower, upper] = all[axis];
+    let mass = |name: &str| {
+        let side = found.sides.iter().find(|(side, _)| side == name);
+        side.map_or(0.0, |(_, flux)| flux.mass)
+    };
+    let mut passage = Passage {
+        along: ["x", "y"][axis].to_owned(),
+        ..Passage::default()
+    };
+    if let Side::Periodic { jump, .. } = lower {
+        if !case.gas.linear || *jump == 0.0 {
+            return None;
+        }
+        let [length, height] = {
+            let ends = [case.domain.x, case.domain.y].map(|[low, high]| high - low);
+            [ends[axis], ends[1 - axis]]
+        };
+        passage.flow = mass(names[axis][1]);
+        let mobility = passage.flow / height * length / jump;
+        passage.mobility = Some(mobility);
+        passage.permeability = Some(mobility / case.gas.delta);
+        return Some(passage);
+    }
+    let linear = case.gas.linear;
+    let (a, b) = (vessel(lower, linear)?, vessel(upper, linear)?);
+    let same = |x: [f64; 2], y: [f64; 2]| {
+        let scale = (a[0] - b[0]).abs().max((a[1] - b[1]).abs());
+        (x[0] - y[0]).abs() <= SAME * scale && (x[1] - y[1]).abs() <= SAME * scale
+    };
+    passage.flow = mass(names[axis][1]);
+    // Other sides must be shut, or belong to the same two vessels.
+    for (side, name) in all[1 - axis].into_iter().zip(names[1 - axis]) {
+        match side {
+            Side::Mirror | Side::Wall { .. } | Side::Periodic { .. } => {}
+            Side::Split { left, right, .. } => {
+                let halves = [left, right].map(|half| state(half, linear));
+                if !(same(halves[0], a) && same(halves[1], b)) {
+                    return None;
+                }
+                passage.flow += mass(&format!("{name}.right"));
+            }
+            _ => return None,
+        }
+    }
+    let (pressure, free) = (pressure(a, linear) - pressure(b, linear), {
+        let each = |[n, t]: [f64; 2]| if linear { n + 0.5 * t } else { n * t.sqrt() };
+        (each(a) - each(b)) / (2.0 * std::f64::consts::PI.sqrt())
+    });
+    let over = |of: f64| (of != 0.0).then(|| passage.flow / of);
+    passage.conductance = over(pressure);
+    let opening = narrowest(problem, axis);
+    if opening > 0.0 {
+        passage.transmission = over(free * opening);
+        passage.opening = Some(opening);
+    }
+    Some(passage)
+}
+
+/// Density and temperature of a vessel behind a side.
+fn vessel(side: &Side, linear: bool) -> Option<[f64; 2]> {
+    match side {
+        Side::Reservoir(reservoir) => Some(state(reservoir, linear)),
+        Side::Vacuum if linear => Some([0.0; 2]),
+        Side::Vacuum => Some([0.0, 1.0]),
+        _ => None,
+    }
+}
+
+fn state(reservoir: &Reservoir, linear: bool) -> [f64; 2] {
+    let usual = if linear { 0.0 } else { 1.0 };
+    let temperature = reservoir.temperature.unwrap_or(usual);
+    [reservoir.density.unwrap_or(usual), temperature]
+}
+
+fn pressure([n, t]: [f64; 2], linear: bool) -> f64 {
+    if linear { n + t } else { n * t }
+}
+
+/// The least open length of the lines across an axis.
+fn narrowest(problem: &Problem, axis: usize) -> f64 {
+    let space = &problem.space;
+    let (nx, ny) = (space.nx(), space.ny());
+    let (lines, across) = if axis == 0 { (nx, ny) } else { (ny, nx) };
+    let open = |line: usize| -> f64 {
+        let cells = (0..across).map(|k| match axis {
+            0 => k * nx + line,
+            _ => line * nx + k,
+        });
+        cells.map(|cell| space.open[cell][2 * axis + 1]).sum()
+    };
+    (0..lines).map(open).fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,151 @@
+//! Shapes from files and arrays, before the case is checked: what they hold, and walls from masks and distances.
+
+use super::body::{Raster, Shape};
+use super::case::{Case, Side};
+use super::level::{Beyond, Grid, Level};
+use super::mask;
+use super::samples::Samples;
+use crate::error::{Error, Result};
+
+/// Share of a sample by which an array may miss the ends of a domain or a period.
+const NEAR: f64 = 0.51;
+
+/// The domain that samples lie in.
+pub(super) struct Ground {
+    ends: [[f64; 2]; 2],
+    periodic: [bool; 2],
+}
+
+impl Ground {
+    /// That of a case.
+    pub(super) fn new(case: &Case) -> Self {
+        let is_periodic = |side: &Side| matches!(side, Side::Periodic { .. });
+        Self {
+            ends: [case.domain.x, case.domain.y],
+            periodic: [&case.sides.left, &case.sides.bottom].map(is_periodic),
+        }
+    }
+
+    /// What is beyond samples from `first` to `last` along an axis, of which the next one would lie one spacing on.
+    fn beyond(&self, axis: usize, [first, last]: [f64; 2], spacing: f64) -> Beyond {
+        let [low, high] = self.ends[axis];
+        let period = last - first + spacing;
+        if self.periodic[axis] && (period - (high - low)).abs() < 1e-6 * spacing.max(period * 1e-3)
+        {
+            return Beyond::Again;
+        }
+        let near = NEAR * spacing;
+        match first - near <= low && last + near >= high {
+            true => Beyond::Same,
+            false => Beyond::Gas,
+        }
+    }
+}
+
+/// Reads the files of a shape, and makes walls of its samples.
+///
+/// # Errors
+/// A file or an array that makes no body.
+pub(super) fn prepare(shape: &mut Shape, ground: &Ground) -> Result<()> {
+    shape.read()?;
+    match shape {
+        Shape::Mask(raster) => raster.prepare(ground, true),
+        Shape::Distance(raster) => raster.prepare(ground, false),
+        Shape::Union { of } | Shape::Difference { of } => {
+            let parts = of.iter_mut().enumerate();
+            parts
+                .map(|(k, part)| {
+                    prepare(part, ground).map_err(|e| e.within(&format!("part {}", k + 1)))
+                })
+                .collect()
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Raster {
+    fn prepare(&mut self, ground: &Ground, is_mask: bool) -> Result<()> {
+        let spacing = self.spacing;
+        if !(spacing.is_finite() && spacing > 0.0) {
+            return Err(Error::invalid("spacing", spacing, "a positive number"));
+        }
+        let Some(samples) = &self.samples else {
+            return Err(Error::invalid("file", "none", "a file of the array"));
+        };
+        let count = [samples.nx(), samples.ny()];
+        // Centres of pixels lie half a pixel within the corner.
+        let first = match is_mask {
+            true => self.origin.map(|x| x + 0.5 * spacing),
+            false => self.origin,
+        };
+        let beyond = [0, 1].map(|axis| {
+            let last = first[axis] + spacing * (count[axis] - 1) as f64;
+            ground.beyond(axis, [first[axis], last], spacing)
+        });
+        let grid = Grid {
+            origin: first,
+            spacing,
+            count,
+            beyond,
+        };
+        // A mask with gas around it has one more row of pixels.
+        let grid = if is_mask { with_border(grid) } else { grid };
+        if self.level.as_ref().is_some_and(|level| level.suits(&grid)) {
+            return Ok(());
+        }
+        let phi = match is_mask {
+            true => wall_of_mask(samples, &grid),
+            false => samples.values().to_vec(),
+        };
+        self.level = Level::new(grid, phi);
+        match self.level {
+            Some(_) => Ok(()),
+            None => Err(no_wall(samples, is_mask)),
+        }
+    }
+}
+
+/// Pixels of gas around a mask that ends within the domain.
+const BORDER: usize = 2;
+
+fn with_border(grid: Grid) -> Grid {
+    let mut wide = grid;
+    for axis in 0..2 {
+        if grid.beyond[axis] == Beyond::Gas {
+            wide.origin[axis] -= BORDER as f64 * grid.spacing;
+            wide.count[axis] += 2 * BORDER;
+        }
+    }
+    wide
+}
+
+fn wall_of_mask(samples: &Samples, grid: &Grid) -> Vec<f64> {
+    let [nx, ny] = grid.count;
+    let [a, b] = [(nx - samples.nx()) / 2, (ny - samples.ny()) / 2];
+    let solid: Vec<bool> = (0..nx * ny)
+        .map(|k| {
+            let (i, j) = ((k % nx).wrapping_sub(a), (k / nx).wrapping_sub(b));
+            i < samples.nx() && j < samples.ny() && samples.values()[j * samples.nx() + i] != 0.0
+        })
+        .collect();
+    let periodic = grid.beyond.map(|beyond| beyond == Beyond::Again);
+    let mut phi = mask::distances(nx, &solid, periodic);
+    phi.iter_mut().for_each(|phi| *phi *= grid.spacing);
+    phi
+}
+
+fn no_wall(samples: &Samples, is_mask: bool) -> Error {
+    let (nx, ny) = (samples.nx(), samples.ny());
+    let all_gas = match is_mask {
+        true => samples.values()[0] == 0.0,
+        false => samples.values()[0] >= 0.0,
+    };
+    let (held, expected) = match (is_mask, all_gas) {
+        (true, true) => ("gas", "some that are true or dark: the solid"),
+        (true, false) => ("solid", "some that are false or light: the gas"),
+        (false, true) => ("at least 0", "negative distances in the solid"),
+        (false, false) => ("negative", "positive distances in the gas"),
+    };
+    let name = if is_mask { "mask" } else { "distance" };
+    Error::invalid(name, format!("[{ny}][{nx}] samples, all {held}"), expected)
+}
