@@ -84,7 +84,7 @@ pub(super) fn warned(findings: &[Finding], remedy: Option<&str>) -> Option<Strin
             _ => format!("{name} by as much as itself"),
         }
     };
-    let named: Vec<String> = wrong.iter().take(MOST_NAMED).map(off).collect();
+    let off_by: Vec<String> = wrong.iter().take(MOST_NAMED).map(off).collect();
     let (axis, _) = largest(worst)?;
     let more = match axis {
         "dt" => "use a shorter one".to_owned(),
@@ -109,7 +109,7 @@ pub(super) fn warned(findings: &[Finding], remedy: Option<&str>) -> Option<Strin
     };
     Some(format!(
         "the discretisation leaves errors: {}; {remedy}",
-        named.join(", ")
+        off_by.join(", ")
     ))
 }
 
