@@ -4,7 +4,7 @@ use super::*;
 
 fn solved(text: &str) -> Findings {
     let case: Case = toml::from_str(text).expect("a case");
-    let found = solve(&case, Machine::Cpu, &mut |_, _| true).expect("a flow");
+    let found = solve(&case, &Machine::Cpu, &mut |_, _| true).expect("a flow");
     // The range of a field that does not vary is roundoff.
     assert!(
         ["converged", "at-roundoff"].contains(&&*found.status),
@@ -302,7 +302,7 @@ fn gas_slips_and_jumps_at_walls() {
 
 fn refusal(text: &str) -> String {
     let case: Case = toml::from_str(text).expect("a case");
-    match solve(&case, Machine::Cpu, &mut |_, _| true) {
+    match solve(&case, &Machine::Cpu, &mut |_, _| true) {
         Err(error) => error.to_string(),
         Ok(found) => format!("{} {:?}", found.status, found.warnings),
     }

@@ -24,7 +24,7 @@ fn free(body: &str) -> Case {
 }
 
 fn drag(case: &Case) -> f64 {
-    let found = solve(case, Machine::Cpu, &mut |_, _| true).expect("a flow");
+    let found = solve(case, &Machine::Cpu, &mut |_, _| true).expect("a flow");
     assert!(found.balance.mass.abs() < 1e-9, "{:?}", found.balance);
     found.bodies[0].drag_coefficient.expect("a stream")
 }
