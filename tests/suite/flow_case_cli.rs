@@ -311,8 +311,9 @@ fn results_have_their_errors() {
     write(at, CASE);
     let output = done(at, &words("flow case.toml --out run --backend cpu"));
     let shown = text(&output.stdout);
-    let row = shown.lines().find(|line| line.contains("C_D ")).unwrap();
-    assert!(row.contains(" +- ") && row.contains("(cells "), "{row}");
+    let row = shown.lines().find(|line| line.contains("C_D 1.3 +- "));
+    let row = row.unwrap_or_else(|| panic!("{shown}"));
+    assert!(row.contains("(cells "), "{row}");
     assert!(
         row.contains("velocities ") && row.contains("domain "),
         "{row}"

@@ -281,7 +281,8 @@ impl Errors {
         }
         let remedy = wanting(&findings).and_then(|(axis, factor)| {
             let order = axes.iter().find(|a| a.name == axis)?.order;
-            run.remedy(axis, factor.powf(order.recip()))
+            // Errors that are taken for those of first order mostly fall faster.
+            run.remedy(axis, factor.powf(order.max(1.5).recip()))
         });
         Ok(Self {
             findings,

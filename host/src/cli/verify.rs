@@ -184,23 +184,14 @@ impl Verified {
         let mut sought: Vec<&Finding> = (self.0.findings.iter())
             .filter(|finding| finding.quantity.sought)
             .collect();
-        // Of many results the least known ones.
         let more = sought.len().saturating_sub(MOST_SHOWN);
-        if more > 0 {
-            let mut errors: Vec<f64> = sought.iter().map(|f| f.relative()).collect();
-            errors.sort_by(f64::total_cmp);
-            let least = errors[more];
-            sought.retain(|finding| finding.relative() >= least);
-        }
+        sought.truncate(MOST_SHOWN);
         for finding in sought {
             summary = summary.row(label, finding);
             label = "";
         }
         if more > 0 {
-            summary = summary.row(
-                "",
-                format!("and {more} with smaller errors, in result.json"),
-            );
+            summary = summary.row("", format!("and {more} more in run.json"));
         }
         summary.row_if("accuracy", self.0.why_not)
     }

@@ -140,10 +140,24 @@ fn shear(case: &Case, (name, flux): &(String, Flux)) -> Option<(&'static str, f6
     })
 }
 
-/// All numbers in one order, which is the same on all grids.
+/// All numbers in one order, which is the same on all grids: the flows through the domain, the loads on the bodies, the sides.
 fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
     let sizes = Sizes::new(case, found);
     let mut all = Vec::new();
+    let has_stream = has_stream(case);
+    for (key, value) in [
+        ("mass_flow", found.mass_flow()),
+        ("energy_flow", found.energy_flow()),
+    ] {
+        let quantity = Quantity::new(key, value);
+        let quantity = match has_stream || value.abs() < NOTHING * sizes.any {
+            true => quantity
+                .of_scale(value.abs().max(NOTHING * sizes.any))
+                .aside(),
+            false => quantity,
+        };
+        all.push((Place::Whole(key), quantity));
+    }
     let is_single = found.bodies.len() == 1;
     for (at, body) in found.bodies.iter().enumerate() {
         let name = |key: &str| match is_single {
@@ -161,7 +175,6 @@ fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
             all.push((Place::Body(at, key), Quantity { name, ..quantity }));
         }
     }
-    let has_stream = has_stream(case);
     for (at, side) in found.sides.iter().enumerate() {
         let (name, flux) = side;
         let along = shear(case, side);
@@ -183,19 +196,6 @@ fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
             };
             all.push((Place::Side(at, key), quantity));
         }
-    }
-    for (key, value) in [
-        ("mass_flow", found.mass_flow()),
-        ("energy_flow", found.energy_flow()),
-    ] {
-        let quantity = Quantity::new(key, value);
-        let quantity = match has_stream || value.abs() < NOTHING * sizes.any {
-            true => quantity
-                .of_scale(value.abs().max(NOTHING * sizes.any))
-                .aside(),
-            false => quantity,
-        };
-        all.push((Place::Whole(key), quantity));
     }
     all
 }
