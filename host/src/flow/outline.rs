@@ -125,6 +125,11 @@ impl Body {
         self.shape.centre()
     }
 
+    /// Bounds of each curve of the outline.
+    pub(super) fn parts(&self) -> Vec<[[f64; 2]; 2]> {
+        self.outlines().iter().map(Outline::bounds).collect()
+    }
+
     /// Least and greatest coordinates.
     pub(super) fn bounds(&self) -> [[f64; 2]; 2] {
         self.shape.bounds()
@@ -202,13 +207,8 @@ impl Shape {
         }
     }
 
-    /// Bounds of each curve of the outline.
-    pub(super) fn parts(&self) -> Vec<[[f64; 2]; 2]> {
-        self.outlines().iter().map(Outline::bounds).collect()
-    }
-
     /// Least and greatest coordinates; of a difference those of the first part.
-    pub(super) fn bounds(&self) -> [[f64; 2]; 2] {
+    fn bounds(&self) -> [[f64; 2]; 2] {
         if let Shape::Difference { of } = self {
             let whole = of.first().map(Self::bounds);
             return whole.unwrap_or_default();
