@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(fast.core, Some([[-0.75, 0.75]; 2]));
         let slow = chosen(&stream("", 0.1, "")).unwrap().domain;
         assert_eq!(slow.x, [-40.0, 40.0]);
-        // What is given stays.
+        // Given values stay.
         let half = stream(
             "domain = { y = [0, inf], h = 0.1 }",
             5.0,

@@ -245,7 +245,7 @@ mod read {
         array(path, Elements::Numbers)
     }
 
-    /// A mask: an array, or an image, told apart by their first bytes.
+    /// A mask: an array, or an image, by its first bytes.
     pub(super) fn mask(path: &Path) -> Result<Samples> {
         let (mut file, _) = opened(path)?;
         match file

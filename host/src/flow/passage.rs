@@ -1,4 +1,4 @@
-//! What a flow from side to side says of the way between them: conductance, transmission, permeability.
+//! The way between two sides, by the flow through it: conductance, transmission, permeability.
 
 use serde::{Deserialize, Serialize};
 

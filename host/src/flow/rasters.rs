@@ -26,7 +26,7 @@ impl Ground {
         }
     }
 
-    /// What is beyond samples from `first` to `last` along an axis, of which the next one would lie one spacing on.
+    /// The values beyond samples from `first` to `last` along an axis, of which the next one would lie one spacing on.
     fn beyond(&self, axis: usize, [first, last]: [f64; 2], spacing: f64) -> Beyond {
         let [low, high] = self.ends[axis];
         let period = last - first + spacing;

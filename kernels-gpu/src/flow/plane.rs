@@ -41,7 +41,7 @@ struct Input<'a, T: Real> {
     shape: PlaneShape,
 }
 
-/// What [`flow_plane()`] writes.
+/// The output of [`flow_plane()`].
 #[derive(Clone, Copy)]
 struct Output<'a, T: Real> {
     sums: InOut<'a, T>,
@@ -132,7 +132,7 @@ impl<T: Real> Input<'_, T> {
         f
     }
 
-    /// What a wall lets in at a node.
+    /// The molecules that a wall lets in at a node.
     #[inline(always)]
     #[track_caller]
     fn from_wall<S: Simt, const LINEAR: bool>(
@@ -214,7 +214,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
         input.sides.get(t, row + side::RECORD)
     };
     let [record_x, record_y] = [record(direction.leave[0]), record(direction.leave[1])];
-    // What passes from row to row, doubled, `[turn][lane][function][row + 1]`: the first place is of what enters a strip. Then what passes along the rows.
+    // The values that pass from row to row, doubled, `[turn][lane][function][row + 1]`: the first place is of those that enter a strip. Then those along the rows.
     let above = rows + 1;
     let along = 4 * lanes * above + thread;
     let faces = 2 * MOMENTS * (block * shape.faces()) as usize;

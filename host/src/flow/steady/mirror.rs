@@ -1,6 +1,6 @@
 //! Molecules that a curved wall mirrors, with images along the wall.
 //!
-//! The image of a direction lies between two directions of its ring. What arrives from these at one place on a curved wall comes from other angles to the wall, and near
+//! The image of a direction lies between two directions of its ring. The molecules that arrive from these at one place on a curved wall come from other angles to the wall, and near
 //! a shadow from another body. So each of the two is taken where the wall has turned by as much as it is off: there it meets the wall at the angle of the image.
 //! Values along the wall are smooth, those across angles need not be. Each ring keeps its flux as in [`super::reflection`].
 

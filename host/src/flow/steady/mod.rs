@@ -200,7 +200,7 @@ impl<'a> Steady<'a> {
             if change < best.0 {
                 best = (change, iteration);
             }
-            // What the first sweep hands on by images and periods acts in the second.
+            // Images and periods of the first sweep act in the second.
             let acts = iteration > 1 || !self.hands_on();
             let ending = if acts && change < solver.tolerance {
                 Some(Ending::Converged)

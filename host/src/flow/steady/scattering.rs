@@ -31,9 +31,9 @@ const ROUGH: f64 = 0.05;
 pub(in crate::flow) struct Kernel {
     arriving: Vec<usize>,
     leaving: Vec<usize>,
-    /// What leaves in units of f for a unit of f that arrives, `[leaving][arriving]`.
+    /// Leaving molecules in units of f for a unit of f that arrives, `[leaving][arriving]`.
     matrix: Vec<f64>,
-    /// Shares of the motion along z that stays, and that the wall gives.
+    /// Shares of the motion along z that stays, and of the part from the wall.
     keeps: f64,
     gives: f64,
     /// The wall's own perturbation of both functions, `[g, h][node]`; none of nonlinear flows.
@@ -146,7 +146,7 @@ impl Kernel {
         2 * nodes.count * nodes.count
     }
 
-    /// What leaves in both functions, `[g, h][node]`; zero for nodes that do not leave the wall.
+    /// Leaving molecules in both functions, `[g, h][node]`; zero for nodes that do not leave the wall.
     pub(in crate::flow) fn scattered(&self, arrived: &[f64]) -> Vec<f64> {
         let count = self.count;
         let own = |at: usize| self.own.get(at).copied().unwrap_or(0.0);

@@ -519,7 +519,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
     }
 }
 
-/// What a chunk meets at sides and walls.
+/// A chunk at sides and walls.
 struct Here<'a> {
     sweep: &'a Sweep<'a>,
     input: &'a Input,
@@ -549,7 +549,7 @@ impl Here<'_> {
         pair
     }
 
-    /// What comes in through a face of a side.
+    /// The inflow through a face of a side.
     #[inline(always)]
     fn inflow<const LINEAR: bool, const FUSED: bool>(&self, side: usize, face: usize) -> Pair {
         match &self.input.sides[side] {
@@ -578,7 +578,7 @@ impl Here<'_> {
         }
     }
 
-    /// What a wall emits, and mirrors of the arrivals.
+    /// The emission of a wall, and its images of the arrivals.
     #[inline(always)]
     fn from_wall<const LINEAR: bool, const FUSED: bool>(&self, s: usize) -> Pair {
         let own = self
