@@ -4,8 +4,6 @@ use super::{Axis, Estimate, Finding, Quantity, Repeat};
 
 /// Safety factor F of an estimate.
 const SAFETY: f64 = 1.25;
-/// The least order that repeats may show: slower ones are no convergence.
-pub(super) const LEAST_ORDER: f64 = 0.5;
 /// Name of the part that the iteration and roundoff leave.
 pub(super) const ITERATION: &str = "iteration";
 

@@ -48,7 +48,6 @@ use std::ops::RangeInclusive;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use estimate::LEAST_ORDER;
 pub use estimate::{repeats, verify};
 pub use reach::{Reached, reach};
 pub use repeats::{
@@ -56,6 +55,9 @@ pub use repeats::{
     Watch, Watched, extent, scaled, search, steps,
 };
 pub use text::warning;
+
+/// The least order that repeats may show: slower ones are no convergence.
+const LEAST_ORDER: f64 = 0.5;
 
 /// A run on a grid: its quantities, or none where the grid has no result.
 pub type Repeat<'a, E> = dyn FnMut(&[usize]) -> Result<Option<Vec<Quantity>>, E> + 'a;

@@ -173,12 +173,6 @@ fn check(path: &Path, n: usize, item: Option<usize>, values: &[f64], tolerated: 
             format!("{of}all values are zero; a distribution of zero density does not collide"),
         ));
     }
-    if values.iter().filter(|&&f| f != 0.0).count() == 1 {
-        return Err(Error::file(
-            path,
-            format!("{of}one cell alone is filled; molecules of one velocity do not collide"),
-        ));
-    }
     Ok(())
 }
 

@@ -587,3 +587,12 @@ impl Default for Output {
         }
     }
 }
+
+/// Names of the sides in their order.
+pub(in crate::flow) const SIDES: [&str; 4] = ["left", "right", "bottom", "top"];
+
+/// The sides of a case in the order of their names.
+pub(in crate::flow) fn sides_of(case: &Case) -> [&Side; 4] {
+    let sides = &case.sides;
+    [&sides.left, &sides.right, &sides.bottom, &sides.top]
+}

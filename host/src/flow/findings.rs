@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::passage::Passage;
-
 /// Loads on a body: forces in rho0 v0^2, heat in rho0 v0^3, each for a unit of span and the unit length of the case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loads {
@@ -142,4 +140,29 @@ impl Findings {
     pub fn energy_flow(&self) -> f64 {
         self.sides.iter().map(|side| side.1.energy.max(0.0)).sum()
     }
+}
+
+/// The passage of gas between two opposite sides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Passage {
+    /// The axis along which it leads: `x` or `y`.
+    pub along: String,
+    /// Mass in a unit of time towards greater coordinates, in n0 v0 and the unit length.
+    pub flow: f64,
+    /// Flow over the difference of pressure between two vessels, in n0 v0/p0 and the unit length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conductance: Option<f64>,
+    /// The narrowest open length across.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<f64>,
+    /// Flow over that of an opening of this length in a thin wall without collisions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmission: Option<f64>,
+    /// Mean velocity over the whole section for a unit gradient of the pressure, in v0 and the unit length, of linearised periods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mobility: Option<f64>,
+    /// Permeability by Darcy's law, in the square of the unit length: mobility over delta.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permeability: Option<f64>,
 }

@@ -281,8 +281,7 @@ impl Inner {
             begins[piece] = edge;
         }
         for open in [true, false] {
-            for first in 0..self.pieces.len() {
-                let begin = begins[first];
+            for (first, &begin) in begins.iter().enumerate() {
                 if self.pieces[first].curve != usize::MAX || (open && ends.contains(&begin)) {
                     continue;
                 }

@@ -10,7 +10,7 @@ const PASSES: usize = 4;
 
 /// Width of the smoothing in pixels.
 #[cfg(test)]
-const WIDTH: f64 = 1.414_213_562_373_095_1;
+const WIDTH: f64 = std::f64::consts::SQRT_2;
 
 /// Least distance of a centre from the wall in pixels.
 const LEAST: f64 = 0.05;
@@ -154,14 +154,14 @@ mod tests {
         let n = 23;
         let marked = mask(n, |x, y| ((7.0 * x + 13.0 * y) as usize).is_multiple_of(29));
         let found = squares(n, marked.iter().copied());
-        for k in 0..n * n {
+        for (k, &found) in found.iter().enumerate() {
             let away = |m: usize| {
                 let d = [k % n, k / n, m % n, m / n].map(|x| x as f64);
                 (d[0] - d[2]).powi(2) + (d[1] - d[3]).powi(2)
             };
             let marks = (0..n * n).filter(|&m| marked[m]);
             let least = marks.map(away).fold(f64::INFINITY, f64::min);
-            assert_eq!(found[k], least);
+            assert_eq!(found, least);
         }
     }
 

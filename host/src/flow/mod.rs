@@ -38,9 +38,8 @@ pub use case::{
     State, Stream, Velocities,
 };
 pub use errors::Grids;
-pub use findings::{Fields, Findings, Flux, Loads, SurfacePoint};
+pub use findings::{Fields, Findings, Flux, Loads, Passage, SurfacePoint};
 pub use machine::Machine;
-pub use passage::Passage;
 pub use quantities::{ErrorsByKey, ResultErrors};
 pub use samples::Samples;
 pub use walls::{Segment, along_outlines};

@@ -1,38 +1,11 @@
 //! The way between two sides, by the flow through it: conductance, transmission, permeability.
 
-use serde::{Deserialize, Serialize};
-
 use super::case::{Case, Reservoir, Side};
-use super::findings::Findings;
+use super::findings::{Findings, Passage};
 use super::problem::Problem;
 
 /// Share of a difference of states by which two sides may differ and count as one vessel.
 const SAME: f64 = 1e-2;
-
-/// The passage of gas between two opposite sides.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Passage {
-    /// The axis along which it leads: `x` or `y`.
-    pub along: String,
-    /// Mass in a unit of time towards greater coordinates, in n0 v0 and the unit length.
-    pub flow: f64,
-    /// Flow over the difference of pressure between two vessels, in n0 v0/p0 and the unit length.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conductance: Option<f64>,
-    /// The narrowest open length across.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opening: Option<f64>,
-    /// Flow over that of an opening of this length in a thin wall without collisions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transmission: Option<f64>,
-    /// Mean velocity over the whole section for a unit gradient of the pressure, in v0 and the unit length, of linearised periods.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mobility: Option<f64>,
-    /// Permeability by Darcy's law, in the square of the unit length: mobility over delta.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub permeability: Option<f64>,
-}
 
 /// The passages of a flow.
 pub(in crate::flow) fn all(case: &Case, problem: &Problem, found: &Findings) -> Vec<Passage> {

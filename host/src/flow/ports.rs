@@ -1,8 +1,7 @@
 //! Ports of a case that leave it without a steady flow.
 
-use super::case::{Case, Side, Stream};
+use super::case::{Case, SIDES, Side, Stream, sides_of};
 use super::outline::sin_cos;
-use super::problem::{SIDES, sides_of};
 use super::space::Space;
 use crate::error::{Error, Result};
 

@@ -2,6 +2,7 @@
 
 use super::accommodation::Accommodation;
 use super::along::Along;
+pub(in crate::flow) use super::case::{SIDES, sides_of};
 use super::face::{Border, SideWall, Wall};
 use super::gas::{Gas, Primitive};
 use super::nodes::{self, Nodes};
@@ -11,9 +12,6 @@ use super::space::{self, Bodies, Obstacle, Space};
 use super::walls::Places;
 use super::{Case, Reservoir, Side, Stream, Velocities};
 use crate::error::{Error, Result};
-
-/// Names of the sides in their order.
-pub(in crate::flow) const SIDES: [&str; 4] = ["left", "right", "bottom", "top"];
 
 /// Density of a vacuum, which nothing divides by.
 const VACUUM: Primitive = [0.0, 0.0, 0.0, 1.0];
@@ -195,12 +193,6 @@ impl Problem {
                 )
         })
     }
-}
-
-/// The sides of a case in the order of their names.
-pub(in crate::flow) fn sides_of(case: &Case) -> [&Side; 4] {
-    let sides = &case.sides;
-    [&sides.left, &sides.right, &sides.bottom, &sides.top]
 }
 
 fn space_of(case: &Case, obstacles: Vec<Obstacle>, coarser: f64) -> Result<Space> {

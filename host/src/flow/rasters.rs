@@ -52,12 +52,10 @@ pub(super) fn prepare(shape: &mut Shape, ground: &Ground) -> Result<()> {
         Shape::Mask(raster) => raster.prepare(ground, true),
         Shape::Distance(raster) => raster.prepare(ground, false),
         Shape::Union { of } | Shape::Difference { of } => {
-            let parts = of.iter_mut().enumerate();
-            parts
-                .map(|(k, part)| {
-                    prepare(part, ground).map_err(|e| e.within(&format!("part {}", k + 1)))
-                })
-                .collect()
+            let mut parts = of.iter_mut().enumerate();
+            parts.try_for_each(|(k, part)| {
+                prepare(part, ground).map_err(|e| e.within(&format!("part {}", k + 1)))
+            })
         }
         _ => Ok(()),
     }

@@ -614,12 +614,10 @@ fn check_shape(shape: &Shape) -> Result<()> {
                     "at least two shapes",
                 ));
             }
-            let parts = of.iter().enumerate();
-            parts
-                .map(|(k, part)| {
-                    check_shape(part).map_err(|e| e.within(&format!("part {}", k + 1)))
-                })
-                .collect()
+            let mut parts = of.iter().enumerate();
+            parts.try_for_each(|(k, part)| {
+                check_shape(part).map_err(|e| e.within(&format!("part {}", k + 1)))
+            })
         }
     }
 }

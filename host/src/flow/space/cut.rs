@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::closure::{Closure, Face};
 use super::pockets;
-use super::{Bodies, FACES, Kind, PartOf, Segment, Space};
+use super::{Bodies, CellOf, FACES, Kind, PartOf, Segment, Space};
 use crate::error::{Error, Result};
 
 /// A corner of a cell nearer to a wall than this share of the least width is solid, so that no corner lies on a wall.
@@ -142,19 +142,6 @@ fn closure_of(cell: &CellOf) -> Closure {
         length: segment.length,
     };
     Closure::new(faces, wall)
-}
-
-/// A cell on its own.
-pub(super) struct CellOf {
-    pub(super) kind: Kind,
-    pub(super) volume: f64,
-    pub(super) open: [f64; FACES],
-    /// Middles of the open parts of the faces.
-    middles: [[f64; 2]; FACES],
-    pub(super) centroid: [f64; 2],
-    pub(super) segments: Vec<Segment>,
-    /// Whether corners of bodies were left out.
-    pub(super) crowded: bool,
 }
 
 /// Signed distances at the corners of the cells.

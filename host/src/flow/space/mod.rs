@@ -43,6 +43,19 @@ pub(in crate::flow) struct Segment {
     pub(in crate::flow) body: usize,
 }
 
+/// A cell on its own.
+struct CellOf {
+    kind: Kind,
+    volume: f64,
+    open: [f64; FACES],
+    /// Middles of the open parts of the faces.
+    middles: [[f64; 2]; FACES],
+    centroid: [f64; 2],
+    segments: Vec<Segment>,
+    /// Whether corners of bodies were left out.
+    crowded: bool,
+}
+
 /// Cells row by row along x: cell (i, j) is `j * nx + i`.
 #[derive(Clone, Debug)]
 pub(in crate::flow) struct Space {

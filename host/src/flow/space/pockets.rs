@@ -1,7 +1,6 @@
 //! Holes of a few cells within bodies, closed off from all other gas.
 
-use super::cut::CellOf;
-use super::{FACES, Kind};
+use super::{CellOf, FACES, Kind};
 
 /// Cells of a hole that is no space to compute in: one about a corner of the grid has four.
 const FEW: usize = 4;

@@ -1,9 +1,8 @@
 //! The gas at the walls, from the molecules that arrive and those that leave.
 
 use super::Steady;
-use super::engine::Sweeps;
+use super::engine::{Sweeps, Vectors};
 use super::reference::Loops;
-use super::sweep::Vectors;
 use crate::flow::gas::equilibrium;
 use crate::flow::machine::Machine;
 

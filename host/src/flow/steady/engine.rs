@@ -15,3 +15,12 @@ pub(super) trait Sweeps {
         f64::EPSILON
     }
 }
+
+/// Sweeps with velocities in vector registers, on all cores.
+pub(super) struct Vectors;
+
+impl Sweeps for Vectors {
+    fn run(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
+        Ok(sweep.run(input))
+    }
+}

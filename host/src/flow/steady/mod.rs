@@ -17,7 +17,7 @@ pub(in crate::flow) use sweep::Swept;
 pub(in crate::flow) use unknowns::Unknowns;
 
 use correction::Correction;
-use engine::Sweeps;
+use engine::{Sweeps, Vectors};
 use kernels::Kernels;
 use sweep::{Inflow, Input, Sweep};
 
@@ -693,7 +693,7 @@ impl<'a> Steady<'a> {
 fn engine(machine: &Machine, sweep: &Sweep<'_>, input: &Input) -> Result<Box<dyn Sweeps>> {
     let sides = &input.sides;
     Ok(match machine {
-        Machine::Cpu => Box::new(sweep::Vectors),
+        Machine::Cpu => Box::new(Vectors),
         Machine::Reference => Box::new(reference::Loops),
         Machine::Cuda(device, precision) => device::new(device.clone(), *precision, sweep, sides)?,
         Machine::Emulator(precision) => device::new(Emulator::default(), *precision, sweep, sides)?,

@@ -14,8 +14,6 @@ use rayon::prelude::*;
 use rarefy_kernels::flow::cell::{self, Fluxes};
 use rarefy_kernels::flow::gas as kernels;
 
-use super::engine::Sweeps;
-use crate::error::Result;
 use crate::flow::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS, add, flux};
 use crate::flow::nodes::{Chunk, Nodes};
 use crate::flow::space::{Kind, Space};
@@ -97,18 +95,9 @@ pub(in crate::flow) struct Sweep<'a> {
     pub(in crate::flow) stages: Vec<Vec<usize>>,
 }
 
-/// Sweeps with velocities in vector registers, on all cores.
-pub(super) struct Vectors;
-
-impl Sweeps for Vectors {
-    fn run(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
-        Ok(sweep.run(input))
-    }
-}
-
 impl Sweep<'_> {
     /// Sweeps once.
-    fn run(&self, input: &Input) -> Swept {
+    pub(super) fn run(&self, input: &Input) -> Swept {
         let mut swept = self.empty();
         for stage in &self.stages {
             let chunks: Vec<&Chunk> = self
