@@ -1,7 +1,5 @@
 //! Bodies from files and arrays beside the same bodies as shapes.
 
-use std::path::Path;
-
 use super::*;
 
 /// Stream of S = 1 without collisions past one body.
@@ -101,6 +99,8 @@ fn unions_and_differences_are_their_shapes() {
 #[cfg(feature = "files")]
 mod from_files {
     use std::fmt::Write;
+
+    use std::path::Path;
 
     use super::*;
     use crate::flow::section::tests::cuboid;
