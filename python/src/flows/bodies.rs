@@ -6,7 +6,9 @@ use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::accuracy::{Errors, Reached, Watch, search};
-use rarefy::flow::{self, Case, Fields, Findings, Grids, Machine, ResultErrors, Samples, Segment, Shape};
+use rarefy::flow::{
+    self, Case, Fields, Findings, Grids, Machine, ResultErrors, Samples, Segment, Shape,
+};
 use rarefy::{Backend, Precision};
 
 use crate::accuracy::{self, Signals, checked, most};
@@ -62,20 +64,25 @@ pub(super) fn flow_case<'py>(
     let (machine, _) = Machine::of(&case, backend, precision).map_err(raise)?;
     let signals = Signals::default();
     let done = compute(py, || {
-        solved((&case, &machine), (verify, accuracy), &signals, &mut |done, change| {
-            let seen = Python::attach(|py| {
-                py.check_signals()?;
-                match &observe {
-                    Some(observe) => observe.call1(py, (done, change)).map(drop),
-                    None => Ok(()),
+        solved(
+            (&case, &machine),
+            (verify, accuracy),
+            &signals,
+            &mut |done, change| {
+                let seen = Python::attach(|py| {
+                    py.check_signals()?;
+                    match &observe {
+                        Some(observe) => observe.call1(py, (done, change)).map(drop),
+                        None => Ok(()),
+                    }
+                });
+                let goes_on = seen.is_ok();
+                if let Err(error) = seen {
+                    signals.note(error);
                 }
-            });
-            let goes_on = seen.is_ok();
-            if let Err(error) = seen {
-                signals.note(error);
-            }
-            goes_on
-        })
+                goes_on
+            },
+        )
     })?;
     signals.check()?;
     let (case, found, errors, reached) = done;
