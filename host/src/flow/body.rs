@@ -125,7 +125,7 @@ pub enum Shape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Raster {
-    /// The array as `.npy`, indexed [iy][ix], or of masks an image as `.png`, whose first row is the upper one.
+    /// The array as `.npy`, indexed `[iy][ix]`, or of masks an image as `.png`, whose first row is the upper one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
     /// Lower left corner of the first pixel of a mask; the first point of distances.
