@@ -588,6 +588,20 @@ impl Default for Output {
     }
 }
 
+impl Side {
+    /// Whether gas passes freely: a given state, a pressure or a vacuum is beyond the side.
+    pub(in crate::flow) fn is_open(&self) -> bool {
+        matches!(
+            self,
+            Self::Stream(_)
+                | Self::Reservoir(_)
+                | Self::Split { .. }
+                | Self::Outlet { .. }
+                | Self::Vacuum
+        )
+    }
+}
+
 /// Names of the sides in their order.
 pub(in crate::flow) const SIDES: [&str; 4] = ["left", "right", "bottom", "top"];
 

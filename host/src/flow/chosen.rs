@@ -1,7 +1,9 @@
 //! Cells and far field that a case leaves out, chosen from its bodies and its stream.
 
-use super::case::Case;
-use super::far::{is_open, rounded, speed};
+use super::body::Body;
+use super::case::{Case, Side};
+use super::far::{rounded, speed};
+use super::outline::enclosing;
 use super::problem::{SIDES, sides_of};
 use crate::error::{Error, Result};
 
@@ -30,17 +32,11 @@ pub(in crate::flow) fn choose(case: &mut Case) -> Result<()> {
     if endless == [false; 2] && domain.h < f64::INFINITY {
         return Ok(());
     }
-    let outlines: Vec<[[f64; 2]; 2]> = case.bodies.iter().flat_map(super::Body::parts).collect();
+    let outlines: Vec<[[f64; 2]; 2]> = case.bodies.iter().flat_map(Body::parts).collect();
     // The gas is inside of hollow bodies.
     let is_hollow = case.bodies.iter().any(|body| body.hollow);
     let outer = case.bodies.iter().filter(|body| body.hollow || !is_hollow);
-    let mut bounds = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
-    for [low, high] in outer.map(super::Body::bounds) {
-        for k in 0..2 {
-            bounds[0][k] = bounds[0][k].min(low[k]);
-            bounds[1][k] = bounds[1][k].max(high[k]);
-        }
-    }
+    let bounds = enclosing(outer.map(Body::bounds));
     let long = (bounds[1][0] - bounds[0][0]).max(bounds[1][1] - bounds[0][1]);
     if endless != [false; 2] {
         choose_ends(case, bounds, long, is_hollow)?;
@@ -59,7 +55,7 @@ pub(in crate::flow) fn choose(case: &mut Case) -> Result<()> {
         let parts = outlines.iter().map(across).filter(|across| *across > 0.0);
         let body = parts.map(|across| (across / ACROSS).max(long / FINEST));
         let sides = sides_of(case);
-        let walled = |k: usize| given(k) && !(is_open(sides[2 * k]) && is_open(sides[2 * k + 1]));
+        let walled = |k: usize| given(k) && !(sides[2 * k].is_open() && sides[2 * k + 1].is_open());
         let channel = (0..2)
             .filter(|&k| walled(k))
             .map(|k| (ends[k][1] - ends[k][0]) / CHANNEL);
@@ -74,7 +70,7 @@ pub(in crate::flow) fn choose(case: &mut Case) -> Result<()> {
 }
 
 fn choose_ends(case: &mut Case, bounds: [[f64; 2]; 2], long: f64, is_hollow: bool) -> Result<()> {
-    let open = sides_of(case).map(is_open);
+    let open = sides_of(case).map(Side::is_open);
     let speed = speed(case);
     let reach = match (is_hollow, speed) {
         (true, _) => MARGIN,

@@ -1,6 +1,8 @@
 //! The far field: sides whose place is a choice, since the gas beyond them goes on.
 
+use super::body::Body;
 use super::case::{Case, Side};
+use super::outline::enclosing;
 use super::problem::sides_of;
 
 /// Speed of sound over v0: a faster stream carries nothing back.
@@ -25,14 +27,7 @@ pub(in crate::flow) fn far(case: &Case) -> Vec<Far> {
     if case.bodies.is_empty() || case.bodies.iter().any(|body| body.hollow) {
         return Vec::new();
     }
-    let mut bounds = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
-    for body in &case.bodies {
-        let [low, high] = body.bounds();
-        for k in 0..2 {
-            bounds[0][k] = bounds[0][k].min(low[k]);
-            bounds[1][k] = bounds[1][k].max(high[k]);
-        }
-    }
+    let bounds = enclosing(case.bodies.iter().map(Body::bounds));
     let sides = sides_of(case);
     let ends = [case.domain.x, case.domain.y];
     (0..4)
@@ -41,9 +36,9 @@ pub(in crate::flow) fn far(case: &Case) -> Vec<Far> {
             let beside = [sides[across], sides[across + 1]];
             let bounded = beside
                 .iter()
-                .all(|side| is_open(side) || matches!(side, Side::Mirror | Side::Periodic { .. }));
-            let is_wide = is_stream(sides[k]) || beside.iter().any(|side| is_open(side));
-            is_open(sides[k]) && bounded && is_wide
+                .all(|side| side.is_open() || matches!(side, Side::Mirror | Side::Periodic { .. }));
+            let is_wide = is_stream(sides[k]) || beside.iter().any(|side| side.is_open());
+            sides[k].is_open() && bounded && is_wide
         })
         .filter_map(|side| {
             let (axis, upper) = (side / 2, side % 2);
@@ -55,17 +50,6 @@ pub(in crate::flow) fn far(case: &Case) -> Vec<Far> {
             (reach > 2.0 * case.domain.h).then_some(Far { side, from })
         })
         .collect()
-}
-
-pub(in crate::flow) fn is_open(side: &Side) -> bool {
-    matches!(
-        side,
-        Side::Stream(_)
-            | Side::Reservoir(_)
-            | Side::Split { .. }
-            | Side::Outlet { .. }
-            | Side::Vacuum
-    )
 }
 
 fn is_stream(side: &Side) -> bool {

@@ -114,6 +114,17 @@ pub(super) fn edges(points: &[[f64; 2]]) -> impl Iterator<Item = ([f64; 2], [f64
     points.iter().copied().zip(next.copied())
 }
 
+/// The least rectangle, as least and greatest coordinates, around others; infinite and inside out around none.
+pub(super) fn enclosing(all: impl Iterator<Item = [[f64; 2]; 2]>) -> [[f64; 2]; 2] {
+    let none = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
+    all.fold(none, |[low, high], [a, b]| {
+        [
+            [low[0].min(a[0]), low[1].min(a[1])],
+            [high[0].max(b[0]), high[1].max(b[1])],
+        ]
+    })
+}
+
 impl Body {
     /// The curves of the outline: one, or that of each circle or part.
     pub(super) fn outlines(&self) -> Vec<Outline> {
@@ -213,14 +224,7 @@ impl Shape {
             let whole = of.first().map(Self::bounds);
             return whole.unwrap_or_default();
         }
-        let none = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
-        self.outlines().iter().fold(none, |[low, high], outline| {
-            let [a, b] = outline.bounds();
-            [
-                [low[0].min(a[0]), low[1].min(a[1])],
-                [high[0].max(b[0]), high[1].max(b[1])],
-            ]
-        })
+        enclosing(self.outlines().iter().map(Outline::bounds))
     }
 }
 

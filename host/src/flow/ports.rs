@@ -70,14 +70,7 @@ fn enters(stream: &Stream, side: usize) -> bool {
 fn check_sources(case: &Case, open: &dyn Fn(usize) -> bool) -> Result<()> {
     let sides = sides_of(case);
     let feeds = |side: &Side| {
-        matches!(
-            side,
-            Side::Stream(_)
-                | Side::Reservoir(_)
-                | Side::Split { .. }
-                | Side::Outlet { .. }
-                | Side::Inflow { .. }
-        )
+        !matches!(side, Side::Vacuum) && (side.is_open() || matches!(side, Side::Inflow { .. }))
     };
     let fed = (0..4).any(|k| feeds(sides[k]) && open(k));
     let vacuum = (0..4).find(|&k| matches!(sides[k], Side::Vacuum) && open(k));

@@ -209,22 +209,12 @@ impl Case {
             ("bottom", &sides.bottom),
             ("top", &sides.top),
         ];
-        let is_port = |side: &Side| {
-            matches!(
-                side,
-                Side::Stream(_)
-                    | Side::Reservoir(_)
-                    | Side::Split { .. }
-                    | Side::Outlet { .. }
-                    | Side::Vacuum
-            )
-        };
         let inflow = sides.iter().find_map(|(name, side)| match side {
             Side::Inflow { mass_flow, .. } => Some((name, mass_flow)),
             _ => None,
         });
         match inflow {
-            Some((name, flow)) if !sides.iter().any(|(_, side)| is_port(side)) => {
+            Some((name, flow)) if !sides.iter().any(|(_, side)| side.is_open()) => {
                 Err(Error::invalid(
                     format!("sides.{name}.mass_flow"),
                     flow,

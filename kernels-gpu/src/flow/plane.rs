@@ -135,7 +135,7 @@ impl<T: Real> Input<'_, T> {
     /// The molecules that a wall lets in at a node.
     #[inline(always)]
     #[track_caller]
-    fn from_wall<S: Simt, const LINEAR: bool>(
+    fn wall_emission<S: Simt, const LINEAR: bool>(
         &self,
         t: &S,
         carried: InOut<'_, T>,
@@ -159,7 +159,14 @@ impl<T: Real> Input<'_, T> {
     /// Records what arrives at a wall that mirrors a part of it.
     #[inline(always)]
     #[track_caller]
-    fn to_wall<S: Simt>(&self, t: &S, carried: InOut<'_, T>, segment: u32, node: u32, f: [T; 2]) {
+    fn record_arrival<S: Simt>(
+        &self,
+        t: &S,
+        carried: InOut<'_, T>,
+        segment: u32,
+        node: u32,
+        f: [T; 2],
+    ) {
         let record = segment as usize * wall::LEN;
         if self.walls.get(t, record + wall::ACCOMMODATION) < T::ONE {
             let place = self.walls.get(t, record + wall::PLACE).to_f64() as u32;
@@ -490,7 +497,7 @@ impl<T: Real> Cell<T> {
         let nu = self.c[FREQUENCY];
         let source = [nu * local[0], nu * local[1]];
         let normal = through(record);
-        let emitted = input.from_wall::<S, LINEAR>(t, output.carried, segment, node, v);
+        let emitted = input.wall_emission::<S, LINEAR>(t, output.carried, segment, node, v);
         if self.kind & 1 == 0 {
             let out = normal < T::ZERO;
             let closure =
@@ -515,14 +522,14 @@ impl<T: Real> Cell<T> {
                 cell::cut::<T, true, true>(source, nu, flux, &rows, inflow)
             };
             let arriving = [found[0][3], found[1][3]];
-            input.to_wall(t, output.carried, segment, node, arriving);
+            input.record_arrival(t, output.carried, segment, node, arriving);
             let part = weight * flux.wall_out * number(wall::INVERSE);
             add_flux::<T, true>(arrivals, v, part, arriving);
             let three = |f: [T; 4]| [f[0], f[1], f[2]];
             [three(found[0]), three(found[1])]
         } else {
             let other = through(record + wall::LEN);
-            let second = input.from_wall::<S, LINEAR>(t, output.carried, segment + 1, node, v);
+            let second = input.wall_emission::<S, LINEAR>(t, output.carried, segment + 1, node, v);
             let into = [x_in, y_in, normal.max(T::ZERO), other.max(T::ZERO)];
             let out = x_out + y_out + (-normal).max(T::ZERO) + (-other).max(T::ZERO);
             let f = |q: usize| {
@@ -536,7 +543,7 @@ impl<T: Real> Cell<T> {
             while k < 2 {
                 let speed = if k == 0 { normal } else { other };
                 let at = segment + k;
-                input.to_wall(t, output.carried, at, node, f);
+                input.record_arrival(t, output.carried, at, node, f);
                 let inverse = input.walls.get(t, at as usize * wall::LEN + wall::INVERSE);
                 let mut moments = [T::ZERO; MOMENTS];
                 add_flux::<T, true>(&mut moments, v, weight * (-speed).max(T::ZERO) * inverse, f);

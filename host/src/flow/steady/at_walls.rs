@@ -1,8 +1,6 @@
 //! The gas at the walls, from the molecules that arrive and those that leave.
 
-use super::Steady;
-use super::engine::{Sweeps, Vectors};
-use super::reference::Loops;
+use super::{Steady, reference};
 use crate::flow::gas::equilibrium;
 use crate::flow::machine::Machine;
 
@@ -31,11 +29,8 @@ impl Steady<'_> {
         }
         let (sweep, input) = self.parts_with(problem, &kept, segments.len(), mirrored.clone());
         let swept = match self.machine {
-            Machine::Reference => Loops.run(&sweep, &input),
-            _ => Vectors.run(&sweep, &input),
-        };
-        let Ok(swept) = swept else {
-            return Vec::new();
+            Machine::Reference => reference::run(&sweep, &input),
+            _ => sweep.run(&input),
         };
         let all = segments.iter().enumerate();
         all.map(|(s, segment)| {

@@ -1,7 +1,5 @@
 //! Sweeps on a machine that runs kernels: buffers, launches, and the sums that come back.
 
-use std::sync::Arc;
-
 use rarefy_kernels::flow::layout::{LANES, PlaneShape, code, side, wall};
 use rarefy_kernels::flow::plane as kernels;
 use rarefy_kernels::{Element, Quad, Real};
@@ -46,7 +44,7 @@ pub(super) fn new<M: Machine + 'static>(
 
 /// Sweeps on a machine.
 struct DeviceSweeps<M: Machine, T: Real> {
-    machine: Arc<M>,
+    machine: M,
     shape: PlaneShape,
     launches: Vec<Launch>,
     carried: Carried,
@@ -163,6 +161,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
         let most = wanted.min(room as usize).max(4);
         let (blocks, ranges, launches) = divided(sweep, lanes as usize, most);
         let count = blocks.len() / 3;
+        // Eight numbers and a code of each place of four quadrants; coefficients and sums of each cell.
         let fixed = 4 * 9 * shape.places() as usize + 16 * sizes.cells;
         check_device(
             &limits,
@@ -217,7 +216,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
             totals: machine.allocate(MOMENTS * sizes.segments + 2 * MOMENTS * sizes.faces)?,
         };
         Ok(Self {
-            machine: Arc::new(machine),
+            machine,
             shape,
             launches,
             carried,

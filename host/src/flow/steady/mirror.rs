@@ -6,6 +6,7 @@
 
 use std::f64::consts::{PI, TAU};
 
+use super::reflection::Balance;
 use crate::flow::gas::Gas;
 use crate::flow::nodes::Nodes;
 use crate::flow::problem::Problem;
@@ -106,14 +107,14 @@ impl Mirror {
         for q in 0..2 {
             let mut at = 0;
             for ring in &nodes.rings {
-                let (mut flux_in, mut flux_out, mut weight_out) = (0.0, 0.0, 0.0);
+                let mut balance = Balance::default();
                 for &m in &ring.nodes {
                     let parts = &self.parts[self.first[at]..self.first[at + 1]];
                     at += 1;
                     let normal_speed = speed(m);
                     if normal_speed < 0.0 {
                         let value = arrived[(2 * here + q) * count + m];
-                        flux_in -= nodes.weight[m] * normal_speed * value;
+                        balance.arrives(-nodes.weight[m] * normal_speed, value);
                         continue;
                     }
                     let (mut sum, mut total) = (0.0, 0.0);
@@ -124,16 +125,11 @@ impl Mirror {
                     }
                     let mean = if total > 0.0 { sum / total } else { 0.0 };
                     image[q * count + m] = mean;
-                    flux_out += nodes.weight[m] * normal_speed * mean;
-                    weight_out += nodes.weight[m] * normal_speed;
+                    balance.leaves(nodes.weight[m] * normal_speed, mean);
                 }
-                for &m in ring.nodes.iter().filter(|&&m| speed(m) >= 0.0) {
-                    let image = &mut image[q * count + m];
-                    if gas.linear {
-                        *image += (flux_in - flux_out) / weight_out;
-                    } else if flux_out > 0.0 {
-                        *image *= flux_in / flux_out;
-                    }
+                let leaving = ring.nodes.iter().filter(|&&m| speed(m) >= 0.0);
+                for &m in leaving {
+                    balance.correct(gas, &mut image[q * count + m]);
                 }
             }
         }

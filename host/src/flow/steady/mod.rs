@@ -4,12 +4,12 @@ mod at_walls;
 mod correction;
 mod device;
 mod engine;
-mod kernels;
 mod mirror;
 mod ports;
 mod reference;
 mod reflection;
 mod scattering;
+mod scattering_walls;
 mod sweep;
 mod unknowns;
 
@@ -18,7 +18,7 @@ pub(in crate::flow) use unknowns::Unknowns;
 
 use correction::Correction;
 use engine::{Sweeps, Vectors};
-use kernels::Kernels;
+use scattering_walls::ScatteringWalls;
 use sweep::{Inflow, Input, Sweep};
 
 use super::face::{Border, Emission, Wall};
@@ -81,7 +81,7 @@ pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) emission: Vec<Emission>,
     pub(in crate::flow) side_emission: [Vec<Emission>; 4],
     /// Kernels of scattering walls: of the segments with less than complete diffuse reflection, and of the faces of sides.
-    kernels: Kernels,
+    scattering: ScatteringWalls,
     gas_cells: Vec<usize>,
     machine: Machine,
     /// The machine at work, from the first sweep on.
@@ -154,7 +154,7 @@ impl<'a> Steady<'a> {
         let mass = mass(problem, &state);
         Ok(Self {
             problem,
-            kernels: Kernels::new(problem)?,
+            scattering: ScatteringWalls::new(problem)?,
             state,
             swept: None,
             history: Vec::new(),
@@ -373,7 +373,10 @@ impl<'a> Steady<'a> {
         let size = 2 * self.problem.nodes.len();
         for (place, s) in self.problem.loose().into_iter().enumerate() {
             let arrived = &swept.arrived[place * size..][..size];
-            let image = match (&self.kernels.segments[place], &self.kernels.mirrors[place]) {
+            let image = match (
+                &self.scattering.segments[place],
+                &self.scattering.mirrors[place],
+            ) {
                 (Some(kernel), _) => kernel.scattered(arrived),
                 (None, Some(mirror)) => mirror.image(
                     &self.problem.gas,
@@ -444,9 +447,9 @@ impl<'a> Steady<'a> {
                     }
                 }
             }
-            _ if !self.kernels.sides[k].is_empty() => {
+            _ if !self.scattering.sides[k].is_empty() => {
                 let size = 2 * count;
-                let rows = values.chunks_exact_mut(size).zip(&self.kernels.sides[k]);
+                let rows = values.chunks_exact_mut(size).zip(&self.scattering.sides[k]);
                 for ((image, kernel), arrived) in rows.zip(swept.left[k].chunks_exact(size)) {
                     image.copy_from_slice(&kernel.scattered(arrived));
                 }

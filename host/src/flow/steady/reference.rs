@@ -22,7 +22,7 @@ impl Sweeps for Loops {
 }
 
 /// Sweeps once.
-fn run(sweep: &Sweep<'_>, input: &Input) -> Swept {
+pub(super) fn run(sweep: &Sweep<'_>, input: &Input) -> Swept {
     let mut swept = sweep.empty();
     for stage in &sweep.stages {
         for chunk in &sweep.nodes.chunks {

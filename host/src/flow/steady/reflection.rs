@@ -7,6 +7,36 @@
 use crate::flow::gas::Gas;
 use crate::flow::nodes::Nodes;
 
+/// Flux of one ring into a wall and of its image out of it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Balance {
+    arriving: f64,
+    leaving: f64,
+    weight: f64,
+}
+
+impl Balance {
+    /// Adds a node that arrives; `weight` is its volume times its velocity into the wall.
+    pub(super) fn arrives(&mut self, weight: f64, value: f64) {
+        self.arriving += weight * value;
+    }
+
+    /// Adds a node that leaves.
+    pub(super) fn leaves(&mut self, weight: f64, value: f64) {
+        self.leaving += weight * value;
+        self.weight += weight;
+    }
+
+    /// Corrects the image at a node so that the ring keeps its flux: by a factor, in the linearised equation by a constant.
+    pub(super) fn correct(&self, gas: &Gas, image: &mut f64) {
+        if gas.linear {
+            *image += (self.arriving - self.leaving) / self.weight;
+        } else if self.leaving > 0.0 {
+            *image *= self.arriving / self.leaving;
+        }
+    }
+}
+
 /// The image of the outflow of one wall segment in both functions, `[g, h][node]`; zero for nodes that do not leave the wall.
 pub(in crate::flow) fn mirrored(
     gas: &Gas,
@@ -32,11 +62,11 @@ pub(in crate::flow) fn mirrored(
         for q in 0..2 {
             let value = |k: usize| arrived[q * count + ring.nodes[k % size]];
             let arrives = |k: usize| speed(ring.nodes[k % size]) < 0.0;
-            let (mut flux_in, mut flux_out, mut weight_out) = (0.0, 0.0, 0.0);
+            let mut balance = Balance::default();
             for (k, &m) in ring.nodes.iter().enumerate() {
                 let normal_speed = speed(m);
                 if normal_speed < 0.0 {
-                    flux_in -= nodes.weight[m] * normal_speed * value(k);
+                    balance.arrives(-nodes.weight[m] * normal_speed, value(k));
                     continue;
                 }
                 // Angle of the image, between two nodes of the ring.
@@ -57,16 +87,11 @@ pub(in crate::flow) fn mirrored(
                     false => 0.0,
                 };
                 image[q * count + m] = mean;
-                flux_out += nodes.weight[m] * normal_speed * mean;
-                weight_out += nodes.weight[m] * normal_speed;
+                balance.leaves(nodes.weight[m] * normal_speed, mean);
             }
-            for &m in ring.nodes.iter().filter(|&&m| speed(m) >= 0.0) {
-                let image = &mut image[q * count + m];
-                if gas.linear {
-                    *image += (flux_in - flux_out) / weight_out;
-                } else if flux_out > 0.0 {
-                    *image *= flux_in / flux_out;
-                }
+            let leaving = ring.nodes.iter().filter(|&&m| speed(m) >= 0.0);
+            for &m in leaving {
+                balance.correct(gas, &mut image[q * count + m]);
             }
         }
     }

@@ -399,7 +399,7 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                             let s = space.first[k];
                             let segment = &space.segments[s];
                             let open = &space.open[k];
-                            let wall = here.from_wall::<LINEAR, FUSED>(s);
+                            let wall = here.wall_emission::<LINEAR, FUSED>(s);
                             let closures = &space.closures[s].0[chunk.quadrant];
                             let (wx, wy) = (
                                 segment.length * segment.normal[0],
@@ -438,8 +438,8 @@ impl<const LINEAR: bool, const SOFT: bool> Job for March<'_, LINEAR, SOFT> {
                             let open = &space.open[k];
                             let pair = [&space.segments[s], &space.segments[s + 1]];
                             let walls = [
-                                here.from_wall::<LINEAR, FUSED>(s),
-                                here.from_wall::<LINEAR, FUSED>(s + 1),
+                                here.wall_emission::<LINEAR, FUSED>(s),
+                                here.wall_emission::<LINEAR, FUSED>(s + 1),
                             ];
                             for l in 0..LANES {
                                 let (ax, ay) = (velocity.x[l].abs(), velocity.y[l].abs());
@@ -569,7 +569,7 @@ impl Here<'_> {
 
     /// The emission of a wall, and its images of the arrivals.
     #[inline(always)]
-    fn from_wall<const LINEAR: bool, const FUSED: bool>(&self, s: usize) -> Pair {
+    fn wall_emission<const LINEAR: bool, const FUSED: bool>(&self, s: usize) -> Pair {
         let own = self
             .velocity
             .equilibrium::<LINEAR, FUSED>(&self.input.segments[s]);

@@ -1,4 +1,4 @@
-//! The kernels of all scattering walls of a problem.
+//! The walls of a problem that do not reflect diffusely alone, with the kernels by which they scatter.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::flow::problem::{Problem, SIDES};
 /// Memory of all kernels.
 const MOST_BYTES: usize = 2 << 30;
 
-/// Kernels, shared by walls of one direction and state.
-pub(super) struct Kernels {
+/// Walls that scatter or mirror; walls of one direction and state share a kernel.
+pub(super) struct ScatteringWalls {
     /// Of the segments without complete diffuse reflection; none of those that mirror.
     pub(super) segments: Vec<Option<Arc<Kernel>>>,
     /// Mirrors of curved walls of the same segments.
@@ -23,7 +23,7 @@ pub(super) struct Kernels {
     pub(super) sides: [Vec<Arc<Kernel>>; 4],
 }
 
-impl Kernels {
+impl ScatteringWalls {
     /// Those of a problem.
     ///
     /// # Errors
