@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::ranks;
 use crate::workspace::{self, QUICK_BUILD, cargo, root, target_dir};
-use crate::{python, ranks};
 
 /// One call of cargo.
 struct Stage {
@@ -32,7 +32,7 @@ const FORMAT: Stage = stage("format", &["fmt", "--all", "--check"]);
 const TESTS: Stage = stage("tests", &["test", "--workspace"]);
 const PTX: Stage = stage("PTX matches its sources", &["xtask", "ptx", "check"]);
 
-/// Stages that only check. They run beside the others, in a target folder of their own: each keeps one core busy, and the others seldom both.
+/// Stages that only check. They run beside the others, in a target folder of their own.
 const CHECKS: [Stage; 6] = [
     stage(
         "lints",
@@ -96,27 +96,40 @@ const fn lints_with(feature: &'static str) -> [&'static str; 9] {
     ]
 }
 
-/// Runs the stages that only check, and prints their lines when they are over.
-fn run_checks() -> Result<()> {
+/// Stages that run beside the tests and have target folders of their own, so that both cores are busy to the end.
+fn run_beside() -> Result<()> {
+    // The tests' stage may put a new file at this path, and the running one then has none.
+    let xtask = env::current_exe().context("the path of xtask")?;
     let target = target_dir().join("checks");
     for stage in CHECKS {
-        let start = Instant::now();
         let mut command = cargo();
         command
             .args(stage.arguments)
             .envs(stage.variables.iter().copied())
             .env("CARGO_TARGET_DIR", &target);
-        let title = stage.title;
-        let output = command
-            .output()
-            .with_context(|| format!("stage `{title}`"))?;
-        let seconds = start.elapsed().as_secs_f64();
-        if !output.status.success() {
-            let lines = String::from_utf8_lossy(&output.stderr);
-            bail!("stage `{title}` failed ({})\n{lines}", output.status);
-        }
-        println!("\n== {title}: passed in {seconds:.0} s, beside the others");
+        run_quietly(stage.title, &mut command)?;
     }
+    let mut command = Command::new(xtask);
+    command.arg("python").current_dir(root());
+    run_quietly("Python", &mut command)
+}
+
+/// Runs a stage beside others, and prints its lines only where it fails.
+fn run_quietly(title: &str, command: &mut Command) -> Result<()> {
+    let start = Instant::now();
+    let output = command
+        .output()
+        .with_context(|| format!("stage `{title}`"))?;
+    let seconds = start.elapsed().as_secs_f64();
+    if !output.status.success() {
+        let lines = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "stage `{title}` failed ({})\n{lines}{errors}",
+            output.status
+        );
+    }
+    println!("\n== {title}: passed in {seconds:.0} s, beside the others");
     Ok(())
 }
 
@@ -151,13 +164,20 @@ fn run_chore(title: &str, chore: impl FnOnce() -> Result<()>) -> Result<()> {
 pub(crate) fn run() -> Result<()> {
     run_plain(&FORMAT)?;
     thread::scope(|scope| {
-        let checks = scope.spawn(run_checks);
-        run_plain(&TESTS)?;
-        run_plain(&PTX)?;
-        checks
+        let beside = scope.spawn(run_beside);
+        run_in_turn()?;
+        beside
             .join()
-            .unwrap_or_else(|_| bail!("the checks have panicked"))
+            .unwrap_or_else(|_| bail!("the stages beside have panicked"))
     })?;
+    println!("\n== all stages passed");
+    Ok(())
+}
+
+/// Stages that share the usual target folder, which cargo lends to one build at a time.
+fn run_in_turn() -> Result<()> {
+    run_plain(&TESTS)?;
+    run_plain(&PTX)?;
     // Each crate is built from its package alone, PTX included.
     forget_packages()?;
     let mut command = cargo();
@@ -203,7 +223,6 @@ pub(crate) fn run() -> Result<()> {
     } else {
         println!("\n== ranks: skipped, as Open MPI is not here (scripts/install-mpi.sh)");
     }
-    run_chore("Python", python::check)?;
     if installed("m4") && installed("make") {
         let mut command = cargo();
         command.args([
@@ -218,7 +237,6 @@ pub(crate) fn run() -> Result<()> {
     } else {
         println!("\n== features of benches: skipped, as GMP is built with m4 and make");
     }
-    println!("\n== all stages passed");
     Ok(())
 }
 
