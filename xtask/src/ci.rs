@@ -174,7 +174,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Stages that share the usual target folder, which cargo lends to one build at a time.
+/// Stages that share the usual target folder, which one build at a time locks.
 fn run_in_turn() -> Result<()> {
     run_plain(&TESTS)?;
     run_plain(&PTX)?;

@@ -319,7 +319,7 @@ impl Computed {
         self.areas.iter().rposition(rough).map_or(0, |k| k + 1)
     }
 
-    /// Whether the areas fall to a constant above zero; the integral then diverges although they fall. They no longer fall in the second half, or
+    /// Whether the integrand goes to zero: as the source sees it far out. Where that is not seen, the areas must neither level off nor be small by cancellation.
     fn vanishes(&self, source: &mut dyn HalfCycles, v: &[f64], p: usize) -> bool {
         source
             .vanishes(self.nothing(source))

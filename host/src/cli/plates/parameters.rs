@@ -21,7 +21,7 @@ use crate::collision::{Mirrors, Scattering, VelocityGrid};
 use crate::compute::{Backend, Devices, Precision};
 use crate::error::{Error, Result};
 
-/// Flags of both commands, and in full what a record says of the run.
+/// Flags of `couette`, `fourier` and `poiseuille`. In full they are the parameters in the record of a run.
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct PlatesArgs {
