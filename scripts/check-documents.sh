@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 tools=$root/target/book-tools
-pages=(README.md CHANGELOG.md ARCHITECTURE.md docs/*.md docs/history/*.md examples/README.md simt/README.md python/README.md)
+pages=(README.md CHANGELOG.md ARCHITECTURE.md docs/*.md docs/benchmarks/*.md docs/history/*.md examples/README.md simt/README.md python/README.md)
 
 if ! cmp -s scripts/book/requirements.txt "$tools/requirements.txt"; then
   python3 -m venv --clear "$tools/python"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times of flows past bodies, and rates of their sweeps on a GPU, as the tables of docs/benchmarks.md.
+"""Times of flows past bodies, and rates of their sweeps on a GPU, as the tables of docs/benchmarks/flow.md.
 
     scripts/flow-rates.py [RAREFY] [CYLINDER]
 
