@@ -248,7 +248,7 @@ fn each_distribution_of_a_batch_is_computed_as_it_is_alone() {
 }
 
 #[test]
-fn an_integral_that_no_correction_conserves_has_a_warning_with_its_defect() {
+fn an_integral_that_no_correction_conserves_is_refused_with_its_defect() {
     let dir = folder();
     let path = dir.path();
     let mut f = vec![0.0; 512];
@@ -266,9 +266,12 @@ fn an_integral_that_no_correction_conserves_has_a_warning_with_its_defect() {
     )
     .output()
     .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    // The arrays are written all the same.
+    assert!(path.join("q.npy").exists());
     let said = text(&output.stderr);
     assert!(
-        said.contains("too few cells for a conservative correction"),
+        said.contains("NOT CONVERGED: f lives in too few cells for a conservative correction"),
         "{said}"
     );
     let words: Vec<&str> = said.split_whitespace().collect();

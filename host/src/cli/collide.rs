@@ -99,15 +99,21 @@ fn grids(args: &CollideArgs, report: &mut Report) -> Result<Vec<PathBuf>> {
 
 /// Warns of the first of the distributions with these warnings, and how many there are of `items`.
 fn warn(report: &mut Report, items: Option<usize>, warnings: Vec<(usize, String)>) {
-    if let Some((item, warning)) = warnings.first() {
-        report.warn(match items {
-            None => warning.clone(),
-            Some(all) => format!(
-                "{} of {all} distributions, the first is number {item}: {warning}",
-                warnings.len()
-            ),
-        });
+    if let Some(warning) = gathered(items, warnings) {
+        report.warn(warning);
     }
+}
+
+/// The first text, with the number of distributions that have one.
+fn gathered(items: Option<usize>, texts: Vec<(usize, String)>) -> Option<String> {
+    let count = texts.len();
+    let (item, text) = texts.into_iter().next()?;
+    Some(match items {
+        None => text,
+        Some(all) => {
+            format!("{count} of {all} distributions, the first is number {item}: {text}")
+        }
+    })
 }
 
 /// A warning of a box that an array was hardly made for. The numbers of an array say nothing of its box; density and temperature in it do.
@@ -185,7 +191,12 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         let rest = evaluation.warnings.iter().skip(said).cloned();
         rest.map(move |warning| (k, warning)).collect::<Vec<_>>()
     });
-    warn(&mut report, items, defects.collect());
+    let is_unconserved = |k: usize| evaluations[k].correction.status == CorrectionStatus::Singular;
+    let (unconserved, defects): (Vec<_>, Vec<_>) = defects.partition(|(k, _)| is_unconserved(*k));
+    warn(&mut report, items, defects);
+    if let Some(why) = gathered(items, unconserved) {
+        report.not_converged(why);
+    }
     report.time("evaluation", spent);
 
     let n = grid.n();

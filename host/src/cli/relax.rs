@@ -124,9 +124,8 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     }
     let correction = run.correction();
     if correction.status == CorrectionStatus::Singular {
-        report.warn(
-            "no conservative correction exists, too few cells carry f: the moments may drift"
-                .into(),
+        report.not_converged(
+            "f lives in too few cells for a conservative correction, and its moments drift; it takes cells narrower than f".into(),
         );
     }
 
