@@ -174,9 +174,13 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Stages that share the usual target folder, which one build at a time locks.
+/// Stages that share the usual target folder, which cargo locks for one build at a time.
 fn run_in_turn() -> Result<()> {
     run_plain(&TESTS)?;
+    // The tests' stage has built the command, and the one of ranks builds it for MPI.
+    let mut command = Command::new(root().join("packaging/test-slurm.sh"));
+    command.arg(target_dir().join("debug/rarefy"));
+    run_stage("job of Slurm", &mut command)?;
     run_plain(&PTX)?;
     // Each crate is built from its package alone, PTX included.
     forget_packages()?;
