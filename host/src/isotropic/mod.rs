@@ -11,8 +11,8 @@
 //! |g n|^theta; it has a closed form, see [`coefficients`]. Since it depends, times r_i r_j, on two energies only, collisions can be
 //! grouped by the length of the jump that a particle makes, and the sum takes O(M^2) operations instead of O(M^3): [`Storage::Pairs`].
 //!
-//! **Source.** V. V. Aristov, A. D. Yastrebov and A. V. Stroganov, "Deterministic solution of the isotropic Boltzmann equation on
-//! graphics processors, with applications to econophysics" (in Russian), Informatsionnye Tekhnologii 26 (2020) 266; after P. Asinari,
+//! **Source.** V. V. Aristov, A. D. Yastrebov and A. V. Stroganov, "Development of a Parallel Deterministic Method of Solving the
+//! Boltzmann Equation and its Application Using OpenCL" (in Russian), Informatsionnye Tekhnologii 26 (2020) 266; after P. Asinari,
 //! Comput. Phys. Commun. 181 (2010) 1776.
 //!
 //! **Units.** Mass 1 and Boltzmann's constant 1: a Maxwellian is exp(-E/T). a^2 c_s = 1/(2 pi) and c_s = 1, so that for theta = 0 and
