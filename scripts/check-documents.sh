@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks README, chapters and changelog: prose (docs/STYLE.md), links, formulas. Builds the book into target/book.
+# Checks all pages: prose (docs/STYLE.md), links, formulas. Builds the book into target/book.
 # Needs python3 with venv, and npm. Each check must also refuse scripts/book/faulty.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 tools=$root/target/book-tools
-pages=(README.md CHANGELOG.md ARCHITECTURE.md docs/*.md docs/benchmarks/*.md docs/history/*.md examples/README.md simt/README.md python/README.md)
+pages=(*.md paper/*.md docs/*.md docs/benchmarks/*.md docs/history/*.md examples/README.md simt/README.md python/README.md)
 
 if ! cmp -s scripts/book/requirements.txt "$tools/requirements.txt"; then
   python3 -m venv --clear "$tools/python"
