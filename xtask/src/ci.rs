@@ -174,7 +174,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Stages that share the usual target folder, which cargo locks for one build at a time.
+/// Stages that share the usual target folder, which one build at a time locks.
 fn run_in_turn() -> Result<()> {
     run_plain(&TESTS)?;
     // The tests' stage has built the command, and the one of ranks builds it for MPI.
