@@ -596,34 +596,28 @@ kernel! {
 }
 
 kernel! {
-    /// `cells[cell][sum]`: the partial sums of [`flow_plane()`] over the blocks of each quadrant (`ranges[quadrant][first, end]`), in their order, in f64.
-    /// One thread a cell; cells without gas keep 0.
-    pub fn flow_cells<T: Real>(t, partials: In<T>, codes: In<u32>, ranges: In<u32>, cells: Out<f64>; shape: PlaneShape) for f32, f64 {
-        let cell = t.global_idx() as u32;
-        if cell < shape.cells() {
+    /// Adds the partial sums of [`flow_plane()`] over the blocks of a quadrant (`ranges[quadrant][first, end]`), in their order and in f64, to `cells[cell][sum]`;
+    /// quadrant 0 sets them. Cells without gas have 0. One thread a place of the quadrant, so that a warp reads neighbours: neighbouring cells are whole diagonals apart.
+    pub fn flow_cells<T: Real>(t, partials: In<T>, codes: In<u32>, ranges: In<u32>, cells: InOut<f64>; shape: PlaneShape, quadrant: u32) for f32, f64 {
+        let place = t.global_idx() as u32;
+        if place < shape.places()
+            && let Some(cell) = shape.cell_at(quadrant, place)
+        {
             let mut total = [0.0; UNKNOWNS];
-            let place = shape.place_of(0, cell);
-            if codes.get(t, place as usize) != code::NOTHING {
-                for quadrant in 0..4 {
-                    let place = shape.place_of(quadrant, cell) as usize;
-                    let mut block = ranges.get(t, 2 * quadrant as usize);
-                    let end = ranges.get(t, 2 * quadrant as usize + 1);
-                    while block < end {
-                        let at = UNKNOWNS * block as usize * shape.places() as usize + place;
-                        let mut k = 0;
-                        while k < UNKNOWNS {
-                            total[k] += partials.get(t, at + k * shape.places() as usize).to_f64();
-                            k += 1;
-                        }
-                        block += 1;
+            if codes.get(t, (quadrant * shape.places() + place) as usize) != code::NOTHING {
+                let mut block = ranges.get(t, 2 * quadrant as usize);
+                let end = ranges.get(t, 2 * quadrant as usize + 1);
+                while block < end {
+                    let at = UNKNOWNS * block as usize * shape.places() as usize + place as usize;
+                    let mut k = 0;
+                    while k < UNKNOWNS {
+                        total[k] += partials.get(t, at + k * shape.places() as usize).to_f64();
+                        k += 1;
                     }
+                    block += 1;
                 }
             }
-            let mut k = 0;
-            while k < UNKNOWNS {
-                cells.set(t, UNKNOWNS * cell as usize + k, total[k]);
-                k += 1;
-            }
+            accumulate(t, cells, UNKNOWNS * cell as usize, 1, quadrant == 0, total);
         }
     }
 }

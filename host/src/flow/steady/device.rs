@@ -325,16 +325,19 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
                 sweep!(flow_plane, launch);
             }
         }
-        machine.launch(
-            Grid::per_item(self.sizes.cells, THREADS),
-            kernels::flow_cells {
-                partials: &buffers.sums,
-                codes: &buffers.codes,
-                ranges: &buffers.ranges,
-                cells: &mut buffers.cells,
-                shape,
-            },
-        )?;
+        for quadrant in 0..4 {
+            machine.launch(
+                Grid::per_item(shape.places() as usize, THREADS),
+                kernels::flow_cells {
+                    partials: &buffers.sums,
+                    codes: &buffers.codes,
+                    ranges: &buffers.ranges,
+                    cells: &mut buffers.cells,
+                    shape,
+                    quadrant,
+                },
+            )?;
+        }
         let moments = MOMENTS * (self.sizes.segments + 2 * self.sizes.faces);
         Ok(machine.launch(
             Grid::per_item(moments, THREADS),
