@@ -22,9 +22,9 @@ def test_a_steady_shock() -> None:
 
 
 def test_a_shock_in_time_comes_to_the_steady_one() -> None:
-    options = {"cells": 120, "sides": (25.0, 15.0), "backend": "cpu"}
-    steady = rarefy.shock(1.8, **options)  # type: ignore[arg-type]
-    run = rarefy.shock(1.8, time=60.0, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"cells": 120, "sides": (25.0, 15.0), "backend": "cpu"}
+    steady = rarefy.shock(1.8, **options)
+    run = rarefy.shock(1.8, time=60.0, **options)
     assert run.status == "time"
     assert run.thickness == pytest.approx(steady.thickness, rel=0.05)
 
@@ -317,3 +317,45 @@ def test_cases_that_are_not_right_are_refused(tmp_path: Path) -> None:
     (tmp_path / "case.toml").write_text("[gas\n")
     with pytest.raises(ValueError, match=r"case\.toml"):
         rarefy.flow(tmp_path / "case.toml")
+
+
+def test_a_list_of_a_parameter_is_a_sweep() -> None:
+    options: dict[str, Any] = {"cells": 120, "sides": (30.0, 20.0), "velocities": 24, "verify": False, "backend": "cpu"}
+    waves = rarefy.shock([1.5, 2.0], **options)
+    assert waves.parameter == "mach"
+    assert [wave.mach for wave in waves] == [1.5, 2.0]
+    alone = rarefy.shock(2.0, **options)
+    assert waves[1].thickness == alone.thickness
+    np.testing.assert_array_equal(waves.thickness, [wave.thickness for wave in waves])
+    assert len(waves.density) == len(waves) == 2
+    with pytest.raises(AttributeError):
+        waves.nothing  # noqa: B018
+
+    plates = rarefy.couette(kn=np.array([0.5, 5.0]), linear=True, cells=60, backend="cpu")
+    assert plates.parameter == "kn"
+    np.testing.assert_array_equal(plates.delta, [rarefy.couette(kn=kn, linear=True, cells=60, backend="cpu").delta for kn in (0.5, 5.0)])
+    assert (plates.errors("flux") > 0.0).all()
+    assert np.isnan(plates.errors("error_estimate")).all()
+    ax = plates.plot()
+    assert ax.get_xscale() == "log"
+    frame = plates.to_pandas()
+    assert frame.index.name == "kn"
+    np.testing.assert_array_equal(frame["flux_error"], plates.errors("flux"))
+    rows = rarefy.fourier([1.0], linear=True, verify=False, backend="cpu")
+    assert rows.flux[0] == pytest.approx(0.3616, abs=1e-4)
+
+
+def test_a_sweep_that_fails_keeps_its_results() -> None:
+    with pytest.raises(ValueError, match="mach") as failure:
+        rarefy.shock([1.5, 0.5], cells=120, sides=(30.0, 20.0), velocities=24, verify=False, backend="cpu")
+    assert [wave.mach for wave in failure.value.results] == [1.5]  # type: ignore[attr-defined]
+    for values in ([], [[1.5, 2.0]]):
+        with pytest.raises(ValueError, match="mach has the shape"):
+            rarefy.shock(values, backend="cpu")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="either delta or kn"):
+        rarefy.couette([1.0], kn=[1.0], backend="cpu")
+
+
+def test_a_cube_is_no_rule_of_a_model() -> None:
+    with pytest.raises(TypeError, match=r"\[\('uniform', 16, -4.5, 4.5\)\]"):
+        rarefy.Simulation((20, -1.0, 1.0), velocities=(16, 4.5), backend="cpu")

@@ -6,7 +6,7 @@ oscillatory integrals  `longman`, `longman_between`
 collision integral     `collide`, `Relaxation`, `CellCollisions`, `rates`
 energy space           `Isotropic`, `isotropic_rates`, `Market`
 flows                  `shock`, `cavity`, `couette`, `fourier`, `poiseuille`, `Simulation`, `units`;
-                       past bodies `flow`
+                       past bodies `flow`; lists of a parameter give a `Sweep`
 files and devices      `load`, `doctor`
 =====================  ====================================================================================
 
@@ -42,6 +42,7 @@ from .flows import (
     PlatesResult,
     ShockResult,
     Simulation,
+    Sweep,
     Units,
     cavity,
     couette,
@@ -94,6 +95,7 @@ __all__ = [
     "ShockResult",
     "Simulation",
     "Spectrum",
+    "Sweep",
     "Units",
     "__version__",
     "bkw",

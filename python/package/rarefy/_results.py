@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def _needs(package: str, method: str) -> ImportError:
+def needs(package: str, method: str) -> ImportError:
     return ImportError(f"{method} needs {package}: pip install {package}")
 
 
@@ -24,6 +24,8 @@ class Result:
 
     _columns: ClassVar[tuple[str, ...]] = ()
     _axes: ClassVar[tuple[str, ...]] = ()
+    # The quantity that a sweep shows.
+    _swept: ClassVar[str] = "flux"
 
     def _values(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
@@ -48,7 +50,7 @@ class Result:
         try:
             import pandas
         except ImportError:
-            raise _needs("pandas", "to_pandas()") from None
+            raise needs("pandas", "to_pandas()") from None
         data: dict[str, Array] = {}
         if self._axes:
             mesh = np.meshgrid(*self._coordinates().values(), indexing="ij")
@@ -65,7 +67,7 @@ class Result:
         try:
             import xarray
         except ImportError:
-            raise _needs("xarray", "to_xarray()") from None
+            raise needs("xarray", "to_xarray()") from None
         table = self._table()
         axes = self._axes or tuple(f"dim_{k}" for k in range(max((column.ndim for column in table.values()), default=0)))
         variables = {name: (axes[: column.ndim], column) for name, column in table.items()}
@@ -80,18 +82,22 @@ class Result:
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _plotted(self, ax: Any, label: str) -> Any:
-        """The axes to plot on, made where there are none."""
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError:
-                raise _needs("matplotlib", "plot()") from None
-            _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-        ax.set_xlabel(label)
-        ax.grid(True, alpha=0.25)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        return ax
+        return plotted(ax, label)
+
+
+def plotted(ax: Any, label: str) -> Any:
+    """The axes to plot on, made where there are none."""
+    if ax is None:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise needs("matplotlib", "plot()") from None
+        _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    ax.set_xlabel(label)
+    ax.grid(True, alpha=0.25)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
 
 
 def _short(value: Any) -> str:

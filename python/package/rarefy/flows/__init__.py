@@ -10,6 +10,7 @@ from .fields import FlowResult
 from .plates import PlatesResult, couette, fourier, poiseuille
 from .shock import ShockResult, shock
 from .simulation import Simulation, inflow, wall
+from .sweep import Sweep
 from .units import Units, units
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "PlatesResult",
     "ShockResult",
     "Simulation",
+    "Sweep",
     "Units",
     "cavity",
     "couette",

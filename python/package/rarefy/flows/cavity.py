@@ -15,6 +15,7 @@ from .._results import Array
 from .._run import Backend, Precision, compute, given
 from .fields import FlowResult, draw_map
 from .solving import Collisions, Correction, Iteration, March, Method, Model, Sphere, cubic, gas, molecules, rarefaction, refuse
+from .sweep import swept
 from .verifying import Flow, Solver, solved
 
 Quadrature = Literal["polar", "half-range", "midpoint"]
@@ -50,6 +51,8 @@ class CavityResult(FlowResult):
     discretisation_error: Errors | None = None
     accuracy: dict[str, Any] | None = None
 
+    _swept = "drag_wall"
+
     def plot(self, name: str = "temperature", ax: Any = None) -> Any:
         """Plot a field with streamlines; returns the axes of matplotlib."""
         ax = self._plotted(ax, r"$x/l_0$")
@@ -64,6 +67,7 @@ class CavityResult(FlowResult):
         return ax
 
 
+@swept("delta", "kn")
 def cavity(
     delta: float | None = None,
     *,
@@ -102,7 +106,7 @@ def cavity(
     Parameters
     ----------
     delta, kn
-        Rarefaction parameter, the side in l0; or the Knudsen number, ``delta = (sqrt(pi)/2)/kn``.
+        Rarefaction parameter, the side in l0; or the Knudsen number, ``delta = (sqrt(pi)/2)/kn``. A list of them gives a :class:`Sweep`.
     cells
         Cells along a side.
     collisions

@@ -13,6 +13,7 @@ from .._results import Array
 from .._run import Backend, Precision, compute, given
 from .fields import FlowResult
 from .solving import Collisions, Correction, Iteration, Method, Model, Sphere, cubic, gas, molecules, rarefaction, refuse
+from .sweep import swept
 from .verifying import Flow, Solver, solved
 
 Kind = Literal["couette", "fourier", "poiseuille"]
@@ -189,6 +190,7 @@ def _plates(
     return solved(flow, result, verify, accuracy, progress)
 
 
+@swept("delta", "kn")
 def couette(
     delta: float | None = None,
     *,
@@ -223,7 +225,7 @@ def couette(
     Parameters
     ----------
     delta, kn
-        Distance of the plates in l0, or the Knudsen number.
+        Distance of the plates in l0, or the Knudsen number. A list of them gives a :class:`Sweep`.
     u
         Relative velocity of the plates in v0.
     linear
@@ -270,6 +272,7 @@ def couette(
     )
 
 
+@swept("delta", "kn")
 def fourier(
     delta: float | None = None,
     *,
@@ -329,6 +332,7 @@ def fourier(
     )
 
 
+@swept("delta", "kn")
 def poiseuille(
     delta: float | None = None,
     *,

@@ -14,6 +14,7 @@ from .._accuracy import Errors
 from .._results import Array, Result
 from .._run import Backend, Precision, compute, given
 from .solving import Collisions, Correction, Iteration, March, Method, Model, Sphere, cubic, gas, molecules, refuse
+from .sweep import swept
 from .verifying import Flow, Solver, solved
 
 MEAN_FREE_PATH = 8.0 / (5.0 * np.sqrt(np.pi))
@@ -67,6 +68,7 @@ class ShockResult(Result):
 
     _columns = ("density", "velocity", "temperature", "pxx", "heat_flux")
     _axes = ("x",)
+    _swept = "inverse_thickness"
 
     @property
     def inverse_thickness(self) -> float:
@@ -92,6 +94,7 @@ class ShockResult(Result):
         return ax
 
 
+@swept("mach")
 def shock(
     mach: float,
     *,
@@ -126,7 +129,7 @@ def shock(
     Parameters
     ----------
     mach
-        Mach number, above 1.
+        Mach number, above 1. A list of them gives a :class:`Sweep`.
     collisions
         ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral.
     steady
@@ -168,6 +171,12 @@ def shock(
     >>> wave.status
     'converged'
     >>> 3.0 < wave.thickness < 3.2
+    True
+
+    Several waves:
+
+    >>> waves = rarefy.shock([1.5, 2.0], cells=300, sides=(40.0, 20.0), verify=False, backend="cpu")
+    >>> bool(waves.thickness[0] > waves.thickness[1])
     True
     """
     where = compute(backend, precision, threads)

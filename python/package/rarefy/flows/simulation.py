@@ -126,7 +126,7 @@ class Simulation(LongRun):
             axes: list[Any] = [("uniform", nodes, -reach, reach)] * 2
         else:
             refuse("boltzmann", stepping=stepping, sphere=integral.pop("spectral", None), **integral)
-            axes = list(velocities)
+            axes = _axes(velocities)
         space = [x] if y is None else [x, y]
         start = _start(space, density, velocity, temperature)
         problem = _rarefy.Problem.new(
@@ -206,6 +206,16 @@ def _cube(velocities: Any) -> tuple[int, float]:
         return int(nodes), float(reach)
     except (TypeError, ValueError):
         raise TypeError("the collision integral takes velocities=(nodes along each axis, half-width of their cube)") from None
+
+
+def _axes(velocities: Sequence[Axis] | tuple[int, float]) -> list[Any]:
+    """Axes of velocities of a model."""
+    axes: list[Any] = list(velocities)
+    if any(isinstance(axis, (int, float)) for axis in axes):
+        nodes, *reach = axes
+        example = f"[('uniform', {nodes}, {-reach[0]}, {reach[0]})]" if len(reach) == 1 else "[('uniform', 28, -5.0, 5.0)]"
+        raise TypeError(f"velocities = {velocities!r} is a cube for collisions='boltzmann'; a model takes a rule for each axis, as in {example}")
+    return axes
 
 
 def _start(space: Sequence[tuple[int, float, float]], density: Field, velocity: tuple[Field, Field], temperature: Field) -> list[Array]:
