@@ -504,11 +504,27 @@ fn energy_grid<'py>(
     ])
 }
 
-/// The grid's end for which mean wealth is the centre of a cell.
+/// The grid of an economy: cells, about where it ends, and where it ends. All begin with the mean where there is neither a histogram nor an array of `agents` cells.
 #[pyfunction]
-fn wealth_end(cells: usize, emax: f64) -> PyResult<f64> {
-    let grid = rarefy::isotropic::market::grid_around_one(cells, emax).map_err(raise)?;
-    Ok(grid.emax())
+#[pyo3(signature = (law, rows, agents, cells, emax))]
+fn economy_grid(
+    law: &Bound<'_, PyAny>,
+    rows: Vec<[f64; 3]>,
+    agents: usize,
+    cells: Option<usize>,
+    emax: Option<f64>,
+) -> PyResult<(usize, f64, f64)> {
+    let law: CollisionKernel = from_python(law)?;
+    let start = if agents > 0 {
+        Start::Agents(vec![1.0; agents])
+    } else if rows.is_empty() {
+        Start::Equal
+    } else {
+        Start::Histogram(Histogram::new(&rows).map_err(raise)?)
+    };
+    let (cells, emax) = market::suitable_grid(law, &start, cells, emax).map_err(raise)?;
+    let config = MarketConfig::on_grid(law, start, cells, emax).map_err(raise)?;
+    Ok((cells, emax, config.operator.grid.emax()))
 }
 
 /// Distributions to start from.
@@ -572,7 +588,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyMarket>()?;
     m.add_function(wrap_pyfunction!(isotropic_rates, m)?)?;
     m.add_function(wrap_pyfunction!(energy_grid, m)?)?;
-    m.add_function(wrap_pyfunction!(wealth_end, m)?)?;
+    m.add_function(wrap_pyfunction!(economy_grid, m)?)?;
     m.add_function(wrap_pyfunction!(isotropic_initial, m)?)?;
     m.add_function(wrap_pyfunction!(rebin, m)?)?;
     m.add_function(wrap_pyfunction!(inequality, m)?)

@@ -65,3 +65,17 @@ def test_relaxations(n: int, box: tuple[float, float], method: str) -> None:
     assert relaxation._run.config()["operator"]["method"] == method
     assert result.time[-1] == pytest.approx(run["result"]["time"], rel=1e-12)
     assert result.H[-1] == pytest.approx(run["result"]["final"]["entropy"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mode", "law"), [("money", {"law": "money"}), ("gamma:0.5", {"law": "gamma", "alpha": 0.5}), ("saving:0.9", {"law": "saving", "saved": 0.9})]
+)
+def test_markets(tmp_path: Path, mode: str, law: dict[str, Any]) -> None:
+    rows = [(0.0, 1.0, 0.6), (1.0, 3.0, 0.3), (3.0, 5.0, 0.1)]
+    table = tmp_path / "incomes.csv"
+    table.write_text("x_lo,x_hi,share\n" + "\n".join(f"{low},{high},{share}" for low, high, share in rows))
+    run = command(f"market --input {table} --mode {mode} --times 0.1 --dt 0.05 --no-verify")
+    market = rarefy.Market(rows, **law, dt=0.05, backend="cpu")
+    found = market.run(time=0.1, verify=False)
+    assert len(found.wealth) == run["parameters"]["cells"]
+    assert found.gini == pytest.approx(run["result"]["rows"][-1]["gini"], rel=1e-10)

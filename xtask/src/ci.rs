@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Instant;
 
@@ -29,6 +30,7 @@ const fn stage(title: &'static str, arguments: &'static [&'static str]) -> Stage
 }
 
 const FORMAT: Stage = stage("format", &["fmt", "--all", "--check"]);
+const BUILD: Stage = stage("build of the tests", &["test", "--workspace", "--no-run"]);
 const TESTS: Stage = stage("tests", &["test", "--workspace"]);
 const PTX: Stage = stage("PTX matches its sources", &["xtask", "ptx", "check"]);
 
@@ -96,8 +98,9 @@ const fn lints_with(feature: &'static str) -> [&'static str; 9] {
     ]
 }
 
-/// Stages that run beside the tests and have target folders of their own, so that both cores are busy to the end.
-fn run_beside() -> Result<()> {
+/// Stages that run beside the tests and have target folders of their own, so that both cores are busy to the end. Python's tests run the command,
+/// whose copy is at the path that arrives.
+fn run_beside(copy_of_command: &Receiver<PathBuf>) -> Result<()> {
     // The tests' stage may put a new file at this path, and the running one then has none.
     let xtask = env::current_exe().context("the path of xtask")?;
     let target = target_dir().join("checks");
@@ -109,8 +112,12 @@ fn run_beside() -> Result<()> {
             .env("CARGO_TARGET_DIR", &target);
         run_quietly(stage.title, &mut command)?;
     }
+    let program = copy_of_command
+        .recv()
+        .context("the command was not built")?;
     let mut command = Command::new(xtask);
     command.arg("python").current_dir(root());
+    command.env("RAREFY_COMMAND", program);
     run_quietly("Python", &mut command)
 }
 
@@ -164,8 +171,9 @@ fn run_chore(title: &str, chore: impl FnOnce() -> Result<()>) -> Result<()> {
 pub(crate) fn run() -> Result<()> {
     run_plain(&FORMAT)?;
     thread::scope(|scope| {
-        let beside = scope.spawn(run_beside);
-        run_in_turn()?;
+        let (sender, receiver) = mpsc::channel();
+        let beside = scope.spawn(move || run_beside(&receiver));
+        run_in_turn(sender)?;
         beside
             .join()
             .unwrap_or_else(|_| bail!("the stages beside have panicked"))
@@ -175,7 +183,15 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Stages that share the usual target folder, which one build at a time locks.
-fn run_in_turn() -> Result<()> {
+fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
+    run_plain(&BUILD)?;
+    // The stage of ranks builds another one at its path.
+    let command = target_dir().join("debug/rarefy");
+    let copy = target_dir().join("rarefy-of-tests");
+    fs::copy(&command, &copy).with_context(|| format!("copying {}", command.display()))?;
+    // Nobody receives it where a stage beside has failed, which ends the checks.
+    let _ = copy_of_command.send(copy);
+    drop(copy_of_command);
     run_plain(&TESTS)?;
     // The tests' stage has built the command, and the one of ranks builds it for MPI.
     let mut command = Command::new(root().join("packaging/test-slurm.sh"));

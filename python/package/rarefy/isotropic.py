@@ -432,7 +432,8 @@ class Market(_EnergyRun):
         ``"money"`` splits what two agents have at random; ``"gamma"`` with ``alpha`` and ``"saving"`` with ``saved`` as for
         :class:`Isotropic`.
     cells, emax
-        Cells of wealth and its end in units of the mean, where ``agents`` is no array; about that, so that the mean is the centre of a cell.
+        Cells of wealth, of an array its length, and the end of wealth in units of the mean. Where all begin with the mean, the grid ends about there, and the mean is the centre of a cell.
+        By default 512 cells up to 16, or up to 2048 cells where the law needs them.
     dt, every, integrator, backend, precision, threads
         As for :class:`Isotropic`.
 
@@ -446,6 +447,7 @@ class Market(_EnergyRun):
     """
 
     _command = "market"
+    _origin: tuple[str, list[tuple[float, ...]], float]
 
     def __init__(
         self,
@@ -454,8 +456,8 @@ class Market(_EnergyRun):
         law: Literal["money", "gamma", "saving"] = "money",
         alpha: float | None = None,
         saved: float | None = None,
-        cells: int = 512,
-        emax: float = 16.0,
+        cells: int | None = None,
+        emax: float | None = None,
         dt: float | None = None,
         every: int | None = None,
         integrator: Literal["euler", "ssprk3", "rk4"] | None = None,
@@ -464,22 +466,24 @@ class Market(_EnergyRun):
         threads: int | None = None,
     ) -> None:
         of = _law(law, None, None, alpha, saved)
-        self._origin: tuple[str, list[tuple[float, ...]], float] = ("array", [], emax)
+        rows: list[tuple[float, ...]] = []
         if isinstance(agents, str):
             if agents != "equal":
                 raise ValueError(f"'{agents}' is no economy to start from; use 'equal', an array, or rows of a histogram")
-            self._origin = ("equal", [], emax)
-            emax = _rarefy.wealth_end(cells, emax)
+            cells, about, emax = _rarefy.economy_grid(of, rows, 0, cells, emax)
+            self._origin = ("equal", rows, about)
             start = _rarefy.isotropic_initial("delta", cells, emax, of, (1.0, 0.0, 0.0))
         else:
             table = np.asarray(agents, dtype=float)
             if table.ndim == 2 and table.shape[1] == 3:
-                emax = _rarefy.wealth_end(cells, emax)
                 rows = [tuple(row) for row in table.tolist()]
-                self._origin = ("histogram", rows, emax)
+                cells, about, emax = _rarefy.economy_grid(of, rows, 0, cells, emax)
+                self._origin = ("histogram", rows, about)
                 start, _ = _rarefy.rebin(rows, cells, emax)
             elif table.ndim == 1:
                 start = np.ascontiguousarray(table)
+                _, about, emax = _rarefy.economy_grid(of, rows, len(start), None, emax)
+                self._origin = ("array", rows, about)
             else:
                 raise ValueError(f"agents has the shape {table.shape}; (cells,), or (bins, 3) with rows of low, high and share, is needed")
         run = given(dt=dt, every=every, integrator=integrator)
