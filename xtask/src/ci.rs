@@ -32,7 +32,6 @@ const fn stage(title: &'static str, arguments: &'static [&'static str]) -> Stage
 const FORMAT: Stage = stage("format", &["fmt", "--all", "--check"]);
 const BUILD: Stage = stage("build of the tests", &["test", "--workspace", "--no-run"]);
 const TESTS: Stage = stage("tests", &["test", "--workspace"]);
-const PTX: Stage = stage("PTX matches its sources", &["xtask", "ptx", "check"]);
 
 /// Stages that only check. They run beside the others, in a target folder of their own.
 const CHECKS: [Stage; 6] = [
@@ -115,10 +114,13 @@ fn run_beside(copy_of_command: &Receiver<PathBuf>) -> Result<()> {
     let program = copy_of_command
         .recv()
         .context("the command was not built")?;
-    let mut command = Command::new(xtask);
+    let mut command = Command::new(&xtask);
     command.arg("python").current_dir(root());
     command.env("RAREFY_COMMAND", program);
-    run_quietly("Python", &mut command)
+    run_quietly("Python", &mut command)?;
+    let mut command = Command::new(xtask);
+    command.args(["ptx", "check"]).current_dir(root());
+    run_quietly("PTX matches its sources", &mut command)
 }
 
 /// Runs a stage beside others, and prints its lines only where it fails.
@@ -197,7 +199,6 @@ fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
     let mut command = Command::new(root().join("packaging/test-slurm.sh"));
     command.arg(target_dir().join("debug/rarefy"));
     run_stage("job of Slurm", &mut command)?;
-    run_plain(&PTX)?;
     // Each crate is built from its package alone, PTX included.
     forget_packages()?;
     let mut command = cargo();
