@@ -9,8 +9,8 @@ use rarefy::isotropic::errors::{self, Relaxations};
 use rarefy::isotropic::market::errors::{self as economy, Markets};
 use rarefy::isotropic::market::{self, Histogram, Market, MarketConfig, Start, gini, lorenz};
 use rarefy::isotropic::{
-    Checkpoint, CollisionKernel, EnergyGrid, Integrator, OperatorConfig, Record, Relaxation,
-    RelaxationConfig, initial,
+    Checkpoint, CollisionKernel, EnergyGrid, OperatorConfig, Record, Relaxation, RelaxationConfig,
+    initial,
 };
 use rarefy::{Error, Result};
 
@@ -294,9 +294,7 @@ impl PyMarket {
         let base = MarketConfig {
             operator: with_given(&suited.operator, operator)?,
             economies: Vec::new(),
-            integrator: Integrator::default(),
-            dt: None,
-            every: 1,
+            ..suited
         };
         let config = MarketConfig {
             economies: rows.into_iter().map(Start::Agents).collect(),

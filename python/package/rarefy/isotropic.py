@@ -435,7 +435,7 @@ class Market(_EnergyRun):
         Cells of wealth, of an array its length, and the end of wealth in units of the mean. Where all begin with the mean, the grid ends about there, and the mean is the centre of a cell.
         By default 512 cells up to 16, or up to 2048 cells where the law needs them.
     dt, every, integrator, backend, precision, threads
-        As for :class:`Isotropic`.
+        As for :class:`Isotropic`; the integrator is ``"rk4"`` by default.
 
     Examples
     --------
