@@ -502,23 +502,19 @@ fn energy_grid<'py>(
     ])
 }
 
-/// The grid of an economy: cells, about where it ends, and where it ends. All begin with the mean where there is neither a histogram nor an array of `agents` cells.
+/// The grid of an economy: cells, the end that is asked for or suits the law, and the end of the grid. All begin with the mean where there are no rows of a histogram.
 #[pyfunction]
-#[pyo3(signature = (law, rows, agents, cells, emax))]
+#[pyo3(signature = (law, rows, cells, emax))]
 fn economy_grid(
     law: &Bound<'_, PyAny>,
     rows: Vec<[f64; 3]>,
-    agents: usize,
     cells: Option<usize>,
     emax: Option<f64>,
 ) -> PyResult<(usize, f64, f64)> {
     let law: CollisionKernel = from_python(law)?;
-    let start = if agents > 0 {
-        Start::Agents(vec![1.0; agents])
-    } else if rows.is_empty() {
-        Start::Equal
-    } else {
-        Start::Histogram(Histogram::new(&rows).map_err(raise)?)
+    let start = match rows.is_empty() {
+        true => Start::Equal,
+        false => Start::Histogram(Histogram::new(&rows).map_err(raise)?),
     };
     let (cells, emax) = market::suitable_grid(law, &start, cells, emax).map_err(raise)?;
     let config = MarketConfig::on_grid(law, start, cells, emax).map_err(raise)?;

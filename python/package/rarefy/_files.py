@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._results import Result
+from ._results import Result, plotted
 
 __all__ = ["Run", "load"]
 
@@ -63,7 +63,7 @@ class Run(Result):
         keys, x, others = _axes(columns)
         varying = [name for name in others if columns[name].dtype.kind == "f" and _varies(columns[name])]
         chosen = list(names) or (varying or others)[: 1 if keys else 4]
-        ax = self._plotted(ax, x)
+        ax = plotted(ax, x)
         if keys:
             key = columns[keys[-1]]
             starts = np.flatnonzero(np.concatenate([[True], np.any([columns[name][1:] != columns[name][:-1] for name in keys], axis=0)]))

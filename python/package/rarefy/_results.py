@@ -81,9 +81,6 @@ class Result:
         parts = [f"{name}={_short(value)}" for name, value in self._values().items() if value is not None]
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    def _plotted(self, ax: Any, label: str) -> Any:
-        return plotted(ax, label)
-
 
 def plotted(ax: Any, label: str) -> Any:
     """The axes to plot on, made where there are none."""

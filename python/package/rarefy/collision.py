@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from . import _rarefy
 from ._accuracy import Errors
-from ._results import Array, Result
+from ._results import Array, Result, plotted
 from ._run import Backend, Precision, compute, given, warn
 
 __all__ = [
@@ -153,7 +153,7 @@ class Evaluation(Result):
         """Plot the integral along x through the middle of the grid; returns the axes of matplotlib."""
         n = self.rate.shape[0]
         x = velocities(n, box) if box else np.arange(n)
-        ax = self._plotted(ax, r"$\xi_x$" if box else "cell along x")
+        ax = plotted(ax, r"$\xi_x$" if box else "cell along x")
         low, high = (n - 1) // 2, n // 2
         ax.plot(x, 0.5 * (self.rate[:, low, low] + self.rate[:, high, high]), marker=".")
         ax.axhline(0.0, color="0.6", lw=0.8)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _rarefy
-from ._results import Array, Result
+from ._results import Array, Result, plotted
 from ._run import Backend, Precision, given
 
 __all__ = ["Integrals", "longman", "longman_between"]
@@ -82,7 +82,7 @@ class Integrals(Result):
         varying = [name for name, values in self.parameters.items() if np.ptp(values) > 0]
         name = x or (varying[0] if varying else next(iter(self.parameters), ""))
         places = self.parameters[name].ravel() if name else np.arange(self.value.size, dtype=float)
-        ax = self._plotted(ax, name or "row")
+        ax = plotted(ax, name or "row")
         good = self.ok.ravel()
         order = np.argsort(places[good])
         ax.errorbar(places[good][order], self.value.ravel()[good][order], yerr=self.error.ravel()[good][order], marker=".", lw=1.2)

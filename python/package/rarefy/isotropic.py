@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from . import _checkpoints, _rarefy
 from ._accuracy import NOTHING, Errors, Found, choice, known, repeats
-from ._results import Array, Result
+from ._results import Array, Result, plotted
 from ._run import Backend, LongRun, Precision, compute, given, warn
 
 __all__ = ["Isotropic", "IsotropicRates", "IsotropicResult", "Market", "MarketResult", "isotropic_initial", "isotropic_rates", "lorenz"]
@@ -171,7 +171,7 @@ class IsotropicResult(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the distribution of particles over energy; returns the axes of matplotlib."""
-        ax = self._plotted(ax, "energy")
+        ax = plotted(ax, "energy")
         width = self.grid[1] - self.grid[0]
         for row in np.atleast_2d(self.particles):
             ax.plot(self.grid, row / (row.sum() * width))
@@ -410,7 +410,7 @@ class MarketResult(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the density of agents at the start and now; returns the axes of matplotlib."""
-        ax = self._plotted(ax, "wealth / mean wealth")
+        ax = plotted(ax, "wealth / mean wealth")
         ax.plot(self.wealth, self.initial, color="0.6", label=f"start, Gini {self.gini_initial:.3f}")
         ax.plot(self.wealth, self.density, label=f"time {self.time:.3g}, Gini {self.gini:.3f}")
         ax.set_ylabel("density of agents")
@@ -433,7 +433,7 @@ class Market(_EnergyRun):
         :class:`Isotropic`.
     cells, emax
         Cells of wealth, of an array its length, and the end of wealth in units of the mean. Where all begin with the mean, the grid ends about there, and the mean is the centre of a cell.
-        By default 512 cells up to 16, or up to 2048 cells where the law needs them.
+        By default 512 cells up to 16, or up to 2048 cells where the law needs them; an array ends at 16.
     dt, every, integrator, backend, precision, threads
         As for :class:`Isotropic`; the integrator is ``"rk4"`` by default.
 
@@ -470,20 +470,20 @@ class Market(_EnergyRun):
         if isinstance(agents, str):
             if agents != "equal":
                 raise ValueError(f"'{agents}' is no economy to start from; use 'equal', an array, or rows of a histogram")
-            cells, about, emax = _rarefy.economy_grid(of, rows, 0, cells, emax)
+            cells, about, emax = _rarefy.economy_grid(of, rows, cells, emax)
             self._origin = ("equal", rows, about)
             start = _rarefy.isotropic_initial("delta", cells, emax, of, (1.0, 0.0, 0.0))
         else:
             table = np.asarray(agents, dtype=float)
             if table.ndim == 2 and table.shape[1] == 3:
                 rows = [tuple(row) for row in table.tolist()]
-                cells, about, emax = _rarefy.economy_grid(of, rows, 0, cells, emax)
+                cells, about, emax = _rarefy.economy_grid(of, rows, cells, emax)
                 self._origin = ("histogram", rows, about)
                 start, _ = _rarefy.rebin(rows, cells, emax)
             elif table.ndim == 1:
                 start = np.ascontiguousarray(table)
-                _, about, emax = _rarefy.economy_grid(of, rows, len(start), None, emax)
-                self._origin = ("array", rows, about)
+                emax = 16.0 if emax is None else emax
+                self._origin = ("array", rows, emax)
             else:
                 raise ValueError(f"agents has the shape {table.shape}; (cells,), or (bins, 3) with rows of low, high and share, is needed")
         run = given(dt=dt, every=every, integrator=integrator)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from . import _checkpoints, _rarefy
 from ._accuracy import NOTHING, Errors, Found, choice, known, repeats
-from ._results import Array, Result
+from ._results import Array, Result, plotted
 from ._run import Backend, LongRun, Precision, compute, drive, given, warn
 from .collision import Box, CorrectionMethod, Method, cube, operator
 
@@ -70,7 +70,7 @@ class RelaxationResult(Result):
 
     def plot(self, *names: str, ax: Any = None) -> Any:
         """Plot columns over time, by default the pressures; returns the axes of matplotlib."""
-        ax = self._plotted(ax, "time")
+        ax = plotted(ax, "time")
         names = names or ("pxx", "pyy", "pzz")
         for name in names:
             ax.plot(self.time, getattr(self, name), label=name)

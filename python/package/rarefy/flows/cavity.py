@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _rarefy
 from .._accuracy import Errors
-from .._results import Array
+from .._results import Array, plotted
 from .._run import Backend, Precision, compute, given
 from .fields import FlowResult, draw_map
 from .solving import Collisions, Correction, Iteration, March, Method, Model, Sphere, cubic, gas, molecules, rarefaction, refuse
@@ -55,7 +55,7 @@ class CavityResult(FlowResult):
 
     def plot(self, name: str = "temperature", ax: Any = None) -> Any:
         """Plot a field with streamlines; returns the axes of matplotlib."""
-        ax = self._plotted(ax, r"$x/l_0$")
+        ax = plotted(ax, r"$x/l_0$")
         assert self.y is not None
         draw_map(ax, self.x, self.y, getattr(self, name), name)
         # Streamlines want points at equal distances to the last digit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .._results import Array, Result
+from .._results import Array, Result, plotted
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,7 +52,7 @@ class FlowResult(Result):
 
     def plot(self, name: str = "density", ax: Any = None) -> Any:
         """Plot a field; returns the axes of matplotlib."""
-        ax = self._plotted(ax, r"$x/l_0$")
+        ax = plotted(ax, r"$x/l_0$")
         field = getattr(self, name)
         if self.y is None:
             ax.plot(self.x, field)

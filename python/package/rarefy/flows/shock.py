@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _rarefy
 from .._accuracy import Errors
-from .._results import Array, Result
+from .._results import Array, Result, plotted
 from .._run import Backend, Precision, compute, given
 from .solving import Collisions, Correction, Iteration, March, Method, Model, Sphere, cubic, gas, molecules, refuse
 from .sweep import swept
@@ -82,7 +82,7 @@ class ShockResult(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """Plot density, temperature and velocity, each from 0 to 1; returns the axes of matplotlib."""
-        ax = self._plotted(ax, r"$x/l_0$")
+        ax = plotted(ax, r"$x/l_0$")
         for name, label in (("density", "density"), ("temperature", "temperature")):
             ax.plot(self.x, self.normalised(name), label=label)  # type: ignore[arg-type]
         ax.plot(self.x, 1.0 - self.normalised("velocity"), label="velocity", ls="--")
