@@ -28,6 +28,7 @@ mod samples;
 mod section;
 mod space;
 mod steady;
+mod volume;
 mod walls;
 
 pub use accommodation::{Accommodation, Scattering};

@@ -10,7 +10,7 @@ use crate::math::Real;
 const FLOOR: f64 = 0.25;
 
 /// Least share of the step's denominator that the linear closure may have.
-const SAFE: f64 = 0.3;
+pub(super) const SAFE: f64 = 0.3;
 
 /// Share of the second-order solution whose least outgoing value is `least`, where the step has `step`.
 ///
@@ -18,7 +18,7 @@ const SAFE: f64 = 0.3;
 /// The share `(1 - P)/(1 - r)` is written with one division, `((1/2 - 1/16) s - m) s/((s/2 - m) (s - m))`.
 /// Shakhov's equilibrium can be negative far out; then the step's magnitude counts.
 #[inline(always)]
-fn share<T: Real>(step: T, least: T) -> T {
+pub(super) fn share<T: Real>(step: T, least: T) -> T {
     let number = T::from_f64;
     // Keeps the share of nothing finite.
     let tiny = if T::EPSILON.to_f64() > 1e-10 {

@@ -1,0 +1,3 @@
+//! Steady flows past and through bodies in space, over the full velocity space.
+
+mod space;
