@@ -1,0 +1,203 @@
+//! Discrete velocities of space: a product of three axes, each divided at zero.
+
+use crate::bgk::quadrature::Rule;
+use crate::error::Result;
+use crate::flow::volume::gas::{Coefficients, equilibrium};
+use crate::maxwellian::lanes::LANES;
+
+/// Velocities of one sign along an axis, the slowest first, and their widths.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::flow) struct Half {
+    /// Velocities with their sign.
+    pub(in crate::flow) v: Vec<f64>,
+    /// Widths; for the linearised equation times the Maxwellian at rest of one component.
+    pub(in crate::flow) w: Vec<f64>,
+}
+
+/// The velocities above zero along an axis, and those below.
+pub(in crate::flow) type Axis = [Half; 2];
+
+/// Nodes, octant by octant, padded with nodes of no weight to full lanes.
+///
+/// Octants: bit 0 for v_x < 0, bit 1 for v_y < 0, bit 2 for v_z < 0. Within one the velocities along x run slowest, those along z fastest.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct Nodes {
+    /// The axes.
+    pub(in crate::flow) axes: [Axis; 3],
+    /// Velocities along x, y and z.
+    pub(in crate::flow) v: [Vec<f64>; 3],
+    /// Volumes; for the linearised equation times the Maxwellian at rest.
+    pub(in crate::flow) weight: Vec<f64>,
+    /// The first node of each octant, and the end.
+    pub(in crate::flow) first: [usize; 9],
+    /// Nodes that count.
+    pub(in crate::flow) count: usize,
+}
+
+/// Gauss points of both halves of an axis, for Maxwellians of a temperature.
+///
+/// # Errors
+/// More points than a rule has.
+pub(in crate::flow) fn gauss(points: usize, temperature: f64, linear: bool) -> Result<Axis> {
+    let rule = Rule::half_hermite(points)?;
+    let root = temperature.sqrt();
+    let total: f64 = rule.weights.iter().sum();
+    let widths = rule.nodes.iter().zip(&rule.weights).map(|(c, w)| {
+        let share = 0.5 * w / total;
+        match linear {
+            true => share,
+            false => share * std::f64::consts::PI.sqrt() * (c * c).exp() * root,
+        }
+    });
+    let above = Half {
+        v: rule.nodes.iter().map(|c| c * root).collect(),
+        w: widths.collect(),
+    };
+    let below = Half {
+        v: above.v.iter().map(|v| -v).collect(),
+        w: above.w.clone(),
+    };
+    Ok([above, below])
+}
+
+/// Middles of equal cells between two ends, none of them at zero.
+pub(in crate::flow) fn uniform([low, high]: [f64; 2], step: f64) -> Axis {
+    let (mut low, high) = (low, high);
+    let mut cells = ((high - low) / step).ceil().max(2.0) as usize;
+    if low == -high {
+        cells += cells % 2;
+    }
+    let middle = |low: f64, k: usize| low + (high - low) * (k as f64 + 0.5) / cells as f64;
+    if (0..cells).any(|k| middle(low, k).abs() < 1e-6 * step) {
+        low -= 1e-3 * step;
+    }
+    let width = (high - low) / cells as f64;
+    let half = |sign: f64| {
+        let own = (0..cells)
+            .map(|k| middle(low, k))
+            .filter(|v| v * sign > 0.0);
+        let mut v: Vec<f64> = own.collect();
+        v.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
+        Half {
+            w: vec![width; v.len()],
+            v,
+        }
+    };
+    [half(1.0), half(-1.0)]
+}
+
+impl Nodes {
+    /// The product of three axes.
+    pub(in crate::flow) fn new(axes: [Axis; 3]) -> Self {
+        let mut nodes = Self {
+            v: Default::default(),
+            weight: Vec::new(),
+            first: [0; 9],
+            count: 0,
+            axes,
+        };
+        for octant in 0..8 {
+            let [x, y, z] = [0, 1, 2].map(|axis| &nodes.axes[axis][(octant >> axis) & 1]);
+            for (vx, wx) in x.v.iter().zip(&x.w) {
+                for (vy, wy) in y.v.iter().zip(&y.w) {
+                    for (vz, wz) in z.v.iter().zip(&z.w) {
+                        for (to, v) in nodes.v.iter_mut().zip([vx, vy, vz]) {
+                            to.push(*v);
+                        }
+                        nodes.weight.push(wx * wy * wz);
+                        nodes.count += 1;
+                    }
+                }
+            }
+            // A half axis without velocities leaves its octants empty.
+            while !(nodes.weight.len() - nodes.first[octant]).is_multiple_of(LANES) {
+                for to in &mut nodes.v {
+                    let last = to[to.len() - 1];
+                    to.push(last);
+                }
+                nodes.weight.push(0.0);
+            }
+            nodes.first[octant + 1] = nodes.weight.len();
+        }
+        nodes
+    }
+
+    /// Nodes with padding.
+    pub(in crate::flow) fn len(&self) -> usize {
+        self.weight.len()
+    }
+
+    /// The velocity of a node.
+    pub(in crate::flow) fn velocity(&self, m: usize) -> [f64; 3] {
+        [self.v[0][m], self.v[1][m], self.v[2][m]]
+    }
+
+    /// Whether each node has a mirror image across an axis.
+    pub(in crate::flow) fn is_symmetric(&self, axis: usize) -> bool {
+        let [above, below] = &self.axes[axis];
+        above.w == below.w && above.v.iter().zip(&below.v).all(|(a, b)| *a == -b)
+    }
+
+    /// The mirror image of a node across an axis about which the nodes are symmetric.
+    pub(in crate::flow) fn image(&self, m: usize, axis: usize) -> usize {
+        let octant = self.first.partition_point(|first| *first <= m) - 1;
+        self.first[octant ^ (1 << axis)] + m - self.first[octant]
+    }
+
+    /// Density and energy of a Maxwellian in the sums over the nodes.
+    pub(in crate::flow) fn hold(&self, maxwellian: &Coefficients) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        for m in 0..self.len() {
+            let v = self.velocity(m);
+            let part = self.weight[m] * equilibrium(false, maxwellian, v);
+            sums[0] += part;
+            sums[1] += part * v.iter().map(|v| v * v).sum::<f64>();
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_integrate_maxwellians_and_have_images() {
+        let sets = [
+            [(); 3].map(|()| gauss(6, 1.2, false).unwrap()),
+            [(); 3].map(|()| uniform([-4.2, 4.2], 0.6)),
+            [
+                uniform([-3.0, 6.0], 0.6),
+                uniform([-4.2, 4.2], 0.6),
+                gauss(7, 1.0, false).unwrap(),
+            ],
+        ];
+        for (at, axes) in sets.into_iter().enumerate() {
+            let nodes = Nodes::new(axes);
+            let c = [
+                1.0 / std::f64::consts::PI.powf(1.5),
+                0.0,
+                0.0,
+                0.0,
+                1.0,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+            ];
+            let [density, energy] = nodes.hold(&c);
+            assert!((density - 1.0).abs() < 2e-4, "{at}: {density}");
+            assert!((energy - 1.5).abs() < 2e-3, "{at}: {energy}");
+            for axis in 0..3 {
+                assert_eq!(nodes.is_symmetric(axis), at < 2 || axis > 0);
+                if nodes.is_symmetric(axis) {
+                    for m in 0..nodes.len() {
+                        let mut v = nodes.velocity(m);
+                        v[axis] = -v[axis];
+                        assert_eq!(nodes.velocity(nodes.image(m, axis)), v);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,644 @@
+//! A sweep of all velocities through space in upwind order; no distribution is stored.
+//!
+//! Lanes are velocities of one octant. A chunk of them visits the cells row by row and layer by layer: registers hold what passes along a row, arrays
+//! what passes to the next row and to the next layer. A chunk sweeps the octants that are images of each other in single mirrors one after another, so that images need no
+//! more room than a side. Tasks have a fixed share of the chunks and sums of their own, which are added in order: the result does not depend on the number of threads.
+
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a lane index runs over several arrays at once, which the compiler makes vectors of"
+)]
+
+use rayon::prelude::*;
+
+use rarefy_kernels::flow::volume::cell;
+use rarefy_kernels::flow::volume::gas as kernels;
+
+use super::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS};
+use super::nodes::Nodes;
+use super::space::{Kind, Space};
+use crate::maxwellian::lanes::{Job, LANES, LaneReal, Lanes, on_widest};
+
+/// Tasks of a sweep.
+const TASKS: usize = 16;
+
+/// Sides of the domain: left, right, bottom, top, back, front.
+pub(in crate::flow) const SIDES: usize = 6;
+
+/// The inflow through a side.
+#[derive(Clone, Debug)]
+pub(in crate::flow) enum Inflow {
+    /// The same Maxwellian through all faces.
+    Same(Coefficients),
+    /// A Maxwellian for each face.
+    Faces(Vec<Coefficients>),
+    /// A share of the Maxwellians, and for the rest given values `[face][node]`.
+    Wall(Vec<Coefficients>, f64, Vec<f64>),
+    /// The mirror image of what left in this sweep.
+    Mirror,
+    /// Given values `[face][node]`.
+    Values(Vec<f64>),
+    /// Rows along x close on themselves, with a jump from the lower to the upper side: linearised flows.
+    Closed(Coefficients),
+}
+
+/// The state that a sweep starts from.
+pub(in crate::flow) struct Input {
+    /// Of each cell.
+    pub(in crate::flow) cells: Vec<Coefficients>,
+    /// Maxwellian of each facet.
+    pub(in crate::flow) facets: Vec<Coefficients>,
+    /// The sides.
+    pub(in crate::flow) sides: [Inflow; SIDES],
+}
+
+/// The sums of a sweep.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct Swept {
+    /// Sums of each cell, [`kernels::add_sums`].
+    pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
+    /// Moments a unit area of what arrives at each facet.
+    pub(in crate::flow) facets: Vec<[f64; MOMENTS]>,
+    /// Moments a unit area of what leaves and what enters through each face of each side.
+    pub(in crate::flow) sides: [Vec<[[f64; MOMENTS]; 2]>; SIDES],
+    /// Values `[face][node]` that leave through the sides that keep them.
+    pub(in crate::flow) left: [Vec<f64>; SIDES],
+}
+
+/// The fixed parts of a sweep.
+pub(in crate::flow) struct Sweep<'a> {
+    pub(in crate::flow) space: &'a Space,
+    pub(in crate::flow) nodes: &'a Nodes,
+    /// Whether the equation is linearised.
+    pub(in crate::flow) linear: bool,
+    /// Sides whose outflow is kept for the next sweep.
+    pub(in crate::flow) kept: [bool; SIDES],
+    /// Sides with a mirror that no other mirror faces.
+    pub(in crate::flow) mirrors: [bool; SIDES],
+}
+
+/// Sides of inflow and of outflow along each axis, for the velocities of an octant.
+pub(in crate::flow) fn sides_of_octant(octant: usize) -> [[usize; 3]; 2] {
+    let low = |axis: usize| (octant >> axis) & 1;
+    let entering = [0, 1, 2].map(|axis| 2 * axis + low(axis));
+    [entering, entering.map(|side| side ^ 1)]
+}
+
+impl Sweep<'_> {
+    /// Sets of octants that are each other's images in the single mirrors, those that leave through more mirrors first.
+    pub(in crate::flow) fn families(&self) -> Vec<Vec<usize>> {
+        let images: usize = (0..3)
+            .filter(|axis| self.mirrors[2 * axis] || self.mirrors[2 * axis + 1])
+            .map(|axis| 1 << axis)
+            .sum();
+        let leaves = |octant: usize| {
+            let sides = sides_of_octant(octant)[1];
+            sides.into_iter().filter(|side| self.mirrors[*side]).count()
+        };
+        let founders = (0..8).filter(|octant| octant & images == 0);
+        let family = |founder: usize| {
+            let mut members: Vec<usize> = (0..8)
+                .filter(|octant| octant & !images == founder)
+                .collect();
+            members.sort_by_key(|octant| std::cmp::Reverse(leaves(*octant)));
+            members
+        };
+        founders.map(family).collect()
+    }
+
+    /// Sweeps once.
+    pub(in crate::flow) fn run(&self, input: &Input) -> Swept {
+        let mut swept = self.empty();
+        let families = self.families();
+        let first = |octant: usize| self.nodes.first[octant];
+        let units: Vec<(&[usize], usize)> = families
+            .iter()
+            .flat_map(|family| {
+                let len = first(family[0] + 1) - first(family[0]);
+                let firsts = (0..len).step_by(LANES);
+                firsts.map(move |at| (family.as_slice(), at))
+            })
+            .collect();
+        let parts = TASKS.min(units.len());
+        // Rounds bound the memory: each task has sums of all cells.
+        let round = rayon::current_num_threads().max(1);
+        for begin in (0..parts).step_by(round) {
+            let end = (begin + round).min(parts);
+            let found: Vec<Found> = (begin..end)
+                .into_par_iter()
+                .map(|part| {
+                    let range = part * units.len() / parts..(part + 1) * units.len() / parts;
+                    let mut found = Found::new(self);
+                    for (family, at) in &units[range] {
+                        let mut images = Images::default();
+                        for &octant in *family {
+                            let chunk = Chunk {
+                                first: first(octant) + at,
+                                octant,
+                            };
+                            self.chunk(input, chunk, &mut images, &mut found);
+                        }
+                    }
+                    found
+                })
+                .collect();
+            for found in found {
+                found.add_to(&mut swept, self.nodes.len());
+            }
+        }
+        swept
+    }
+
+    fn chunk(&self, input: &Input, chunk: Chunk, images: &mut Images, found: &mut Found) {
+        macro_rules! march {
+            ($linear:literal) => {
+                on_widest(March::<$linear> {
+                    sweep: self,
+                    input,
+                    chunk,
+                    images,
+                    found,
+                })
+            };
+        }
+        match self.linear {
+            true => march!(true),
+            false => march!(false),
+        }
+    }
+
+    /// Sums of nothing.
+    pub(in crate::flow) fn empty(&self) -> Swept {
+        let faces: [usize; SIDES] = std::array::from_fn(|side| self.space.faces(side));
+        Swept {
+            cells: vec![[0.0; UNKNOWNS]; self.space.len()],
+            facets: vec![[0.0; MOMENTS]; self.space.facets.len()],
+            sides: faces.map(|count| vec![[[0.0; MOMENTS]; 2]; count]),
+            left: std::array::from_fn(|side| match self.kept[side] {
+                true => vec![0.0; faces[side] * self.nodes.len()],
+                false => Vec::new(),
+            }),
+        }
+    }
+}
+
+/// Eight velocities of an octant.
+#[derive(Clone, Copy)]
+struct Chunk {
+    first: usize,
+    octant: usize,
+}
+
+/// What earlier octants of a chunk let out through mirrors, by octant and axis, `[face][lane]`.
+#[derive(Default)]
+struct Images([[Vec<Lanes<f64>>; 3]; 8]);
+
+/// The sums of one task.
+struct Found {
+    cells: Vec<[f64; UNKNOWNS]>,
+    facets: Vec<[f64; MOMENTS]>,
+    sides: [Vec<[[f64; MOMENTS]; 2]>; SIDES],
+    /// Outflow of a chunk through a side: first node, side, `[face]`.
+    left: Vec<(usize, usize, Vec<Lanes<f64>>)>,
+}
+
+impl Found {
+    fn new(sweep: &Sweep<'_>) -> Self {
+        let Swept {
+            cells,
+            facets,
+            sides,
+            ..
+        } = Sweep {
+            kept: [false; SIDES],
+            ..*sweep
+        }
+        .empty();
+        Self {
+            cells,
+            facets,
+            sides,
+            left: Vec::new(),
+        }
+    }
+
+    fn add_to(self, swept: &mut Swept, nodes: usize) {
+        fn add_all<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
+            for (to, from) in to.iter_mut().flatten().zip(from.iter().flatten()) {
+                *to += from;
+            }
+        }
+        add_all(&mut swept.cells, &self.cells);
+        add_all(&mut swept.facets, &self.facets);
+        for (to, from) in swept.sides.iter_mut().zip(&self.sides) {
+            for (to, from) in to.iter_mut().zip(from) {
+                add_all(to, from);
+            }
+        }
+        for (first, side, values) in self.left {
+            for (face, lanes) in values.iter().enumerate() {
+                swept.left[side][face * nodes + first..][..LANES].copy_from_slice(lanes);
+            }
+        }
+    }
+}
+
+/// The march of one chunk through all cells.
+struct March<'a, const LINEAR: bool> {
+    sweep: &'a Sweep<'a>,
+    input: &'a Input,
+    chunk: Chunk,
+    images: &'a mut Images,
+    found: &'a mut Found,
+}
+
+const NOTHING: Lanes<f64> = [0.0; LANES];
+
+impl<const LINEAR: bool> Job for March<'_, LINEAR> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            sweep,
+            input,
+            chunk,
+            images,
+            found,
+        } = self;
+        let space = sweep.space;
+        let counts = space.counts();
+        let [nx, ny, nz] = counts;
+        let velocity = Velocities::new(sweep.nodes, chunk.first);
+        let [entering, leaving] = sides_of_octant(chunk.octant);
+        let inflow = Incoming {
+            input,
+            images: &*images,
+            chunk,
+            velocity: &velocity,
+            nodes: sweep.nodes.len(),
+        };
+        // The place of a step along an axis.
+        let place = |axis: usize, step: usize| match (chunk.octant >> axis) & 1 {
+            0 => step,
+            _ => counts[axis] - 1 - step,
+        };
+        let jump = match &input.sides[0] {
+            Inflow::Closed(jump) => {
+                let jump = velocity.equilibrium::<LINEAR, FUSED>(jump);
+                let sign = 1.0 - 2.0 * (chunk.octant & 1) as f64;
+                Some(jump.map(|value| sign * value))
+            }
+            _ => None,
+        };
+        let widths: [Vec<f64>; 3] = [0, 1, 2].map(|axis: usize| {
+            let edges = space.edges[axis].windows(2);
+            edges.map(|pair| pair[1] - pair[0]).collect()
+        });
+        let mut out: [Vec<Lanes<f64>>; 3] = [0, 1, 2].map(|axis: usize| {
+            let side = leaving[axis];
+            match sweep.kept[side] || sweep.mirrors[side] {
+                true => vec![NOTHING; space.faces(side)],
+                false => Vec::new(),
+            }
+        });
+        let mut border = |side: usize, face: usize, enters: usize, values: &Lanes<f64>| {
+            let moments = velocity.moments::<FUSED>(values, side / 2);
+            add(&mut found.sides[side][face][enters], moments);
+        };
+
+        let mut to_layer: Vec<Lanes<f64>> = (0..nx * ny)
+            .map(|face| inflow.through::<LINEAR, FUSED>(entering[2], face))
+            .collect();
+        for (face, values) in to_layer.iter().enumerate() {
+            border(entering[2], face, 1, values);
+        }
+        let mut to_row = vec![NOTHING; nx];
+        let mut saved = vec![NOTHING; if jump.is_some() { 2 * nx } else { 0 }];
+        for step_z in 0..nz {
+            let z = place(2, step_z);
+            for (x, values) in to_row.iter_mut().enumerate() {
+                let face = z * nx + x;
+                *values = inflow.through::<LINEAR, FUSED>(entering[1], face);
+                border(entering[1], face, 1, values);
+            }
+            for step_y in 0..ny {
+                let y = place(1, step_y);
+                let row = z * ny + y;
+                let layer = &mut to_layer[y * nx..][..nx];
+                let mut going = match jump {
+                    None => inflow.through::<LINEAR, FUSED>(entering[0], row),
+                    Some(_) => NOTHING,
+                };
+                let mut without = NOTHING;
+                if jump.is_some() {
+                    saved[..nx].copy_from_slice(&to_row);
+                    saved[nx..].copy_from_slice(layer);
+                }
+                let passes = if jump.is_some() { 3 } else { 1 };
+                for pass in 0..passes {
+                    let counts = pass + 1 == passes;
+                    if let (Some(jump), 1..) = (&jump, pass) {
+                        to_row.copy_from_slice(&saved[..nx]);
+                        layer.copy_from_slice(&saved[nx..]);
+                        if pass == 1 {
+                            without = going;
+                            going = [1.0; LANES];
+                        } else {
+                            // The outflow is affine in the inflow: `out = without + slope in`.
+                            for l in 0..LANES {
+                                let slope = going[l] - without[l];
+                                going[l] = (without[l] + jump[l]) / (1.0 - slope);
+                            }
+                        }
+                    }
+                    if counts {
+                        border(entering[0], row, 1, &going);
+                    }
+                    for step_x in 0..nx {
+                        let x = place(0, step_x);
+                        let k = row * nx + x;
+                        if space.kind[k] == Kind::Solid {
+                            (going, to_row[x], layer[x]) = (NOTHING, NOTHING, NOTHING);
+                            continue;
+                        }
+                        let c = &input.cells[k];
+                        let nu = c[FREQUENCY] * space.volume[k];
+                        let local = velocity.equilibrium::<LINEAR, FUSED>(c);
+                        let into = [going, to_row[x], layer[x]];
+                        let f;
+                        if space.kind[k] == Kind::Full {
+                            let [dx, dy, dz] = [widths[0][x], widths[1][y], widths[2][z]];
+                            let areas = [dy * dz, dx * dz, dx * dy];
+                            [f, going, to_row[x], layer[x]] =
+                                velocity.full::<LINEAR, FUSED>(areas, nu, &local, &into);
+                        } else {
+                            let s = space.facet[k] as usize;
+                            let facet = &space.facets[s];
+                            let open = &space.open[k];
+                            let open = [entering, leaving].map(|sides| sides.map(|k| open[k]));
+                            let wall = velocity.equilibrium::<LINEAR, FUSED>(&input.facets[s]);
+                            let behind = Behind {
+                                open,
+                                wall: facet.normal.map(|part| facet.area * part),
+                                closures: &space.closures[s].0[chunk.octant],
+                                emitted: &wall,
+                            };
+                            let arriving;
+                            [f, going, to_row[x], layer[x], arriving] =
+                                velocity.cut::<LINEAR, FUSED>(&behind, nu, &local, &into);
+                            if counts {
+                                let moments = velocity.arriving::<FUSED>(&arriving, facet.normal);
+                                add(&mut found.facets[s], moments);
+                            }
+                        }
+                        if counts {
+                            let about = kernels::about::<f64, LINEAR>(c);
+                            let sums = velocity.sums::<FUSED>(about, &f, &local);
+                            add(&mut found.cells[k], sums);
+                        }
+                    }
+                }
+                border(leaving[0], row, 0, &going);
+                if let Some(values) = out[0].get_mut(row) {
+                    *values = going;
+                }
+            }
+            for (x, values) in to_row.iter().enumerate() {
+                let face = z * nx + x;
+                border(leaving[1], face, 0, values);
+                if let Some(to) = out[1].get_mut(face) {
+                    *to = *values;
+                }
+            }
+        }
+        for (face, values) in to_layer.iter().enumerate() {
+            border(leaving[2], face, 0, values);
+        }
+        if !out[2].is_empty() {
+            out[2] = to_layer;
+        }
+        for (axis, values) in out.into_iter().enumerate() {
+            let side = leaving[axis];
+            if sweep.mirrors[side] {
+                images.0[chunk.octant][axis] = values;
+            } else if sweep.kept[side] {
+                found.left.push((chunk.first, side, values));
+            }
+        }
+    }
+}
+
+/// What comes in through the sides at a chunk's velocities.
+struct Incoming<'a> {
+    input: &'a Input,
+    images: &'a Images,
+    chunk: Chunk,
+    velocity: &'a Velocities,
+    nodes: usize,
+}
+
+impl Incoming<'_> {
+    #[inline(always)]
+    fn through<const LINEAR: bool, const FUSED: bool>(
+        &self,
+        side: usize,
+        face: usize,
+    ) -> Lanes<f64> {
+        let load = |values: &[f64]| -> Lanes<f64> {
+            let at = face * self.nodes + self.chunk.first;
+            std::array::from_fn(|l| values[at + l])
+        };
+        match &self.input.sides[side] {
+            Inflow::Same(c) => self.velocity.equilibrium::<LINEAR, FUSED>(c),
+            Inflow::Faces(faces) => self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]),
+            Inflow::Wall(faces, share, values) => {
+                let own = self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]);
+                let rest = load(values);
+                std::array::from_fn(|l| share * own[l] + (1.0 - share) * rest[l])
+            }
+            Inflow::Values(values) => load(values),
+            Inflow::Mirror => {
+                let axis = side / 2;
+                self.images.0[self.chunk.octant ^ (1 << axis)][axis][face]
+            }
+            Inflow::Closed(_) => NOTHING,
+        }
+    }
+}
+
+/// A cut cell as the velocities of an octant see it.
+struct Behind<'a> {
+    /// Open areas of the faces of inflow and of outflow.
+    open: [[f64; 3]; 2],
+    /// Area of the facet times its normal.
+    wall: [f64; 3],
+    /// Closures where the wall lets in, and where it lets out.
+    closures: &'a [[[f64; 4]; 4]; 2],
+    /// What the wall lets in.
+    emitted: &'a Lanes<f64>,
+}
+
+/// Eight velocities and their volumes.
+struct Velocities {
+    v: [Lanes<f64>; 3],
+    weight: Lanes<f64>,
+}
+
+impl Velocities {
+    fn new(nodes: &Nodes, first: usize) -> Self {
+        let part = |from: &[f64]| -> Lanes<f64> { std::array::from_fn(|l| from[first + l]) };
+        Self {
+            v: [0, 1, 2].map(|axis: usize| part(&nodes.v[axis])),
+            weight: part(&nodes.weight),
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self, l: usize) -> [f64; 3] {
+        [self.v[0][l], self.v[1][l], self.v[2][l]]
+    }
+
+    #[inline(always)]
+    fn equilibrium<const LINEAR: bool, const FUSED: bool>(&self, c: &Coefficients) -> Lanes<f64> {
+        let mut all = NOTHING;
+        for l in 0..LANES {
+            let exponential = |x: f64| x.exp_fast::<FUSED>();
+            all[l] = kernels::equilibrium::<f64, LINEAR, FUSED>(c, self.at(l), exponential);
+        }
+        all
+    }
+
+    /// A full cell with faces of these areas: value, and outflow along x, y and z.
+    #[inline(always)]
+    fn full<const LINEAR: bool, const FUSED: bool>(
+        &self,
+        areas: [f64; 3],
+        nu: f64,
+        local: &Lanes<f64>,
+        inflow: &[Lanes<f64>; 3],
+    ) -> [Lanes<f64>; 4] {
+        let mut all = [NOTHING; 4];
+        for l in 0..LANES {
+            let v = self.at(l);
+            let flux = [
+                v[0].abs() * areas[0],
+                v[1].abs() * areas[1],
+                v[2].abs() * areas[2],
+            ];
+            let into = [inflow[0][l], inflow[1][l], inflow[2][l]];
+            let source = nu * local[l];
+            let found = match LINEAR {
+                true => cell::full::<f64, false, FUSED>(source, nu, flux, into),
+                false => cell::full::<f64, true, FUSED>(source, nu, flux, into),
+            };
+            for k in 0..4 {
+                all[k][l] = found[k];
+            }
+        }
+        all
+    }
+
+    /// A cell with a facet: value, outflow along x, y and z, and arrivals at the wall.
+    #[inline(always)]
+    fn cut<const LINEAR: bool, const FUSED: bool>(
+        &self,
+        behind: &Behind<'_>,
+        nu: f64,
+        local: &Lanes<f64>,
+        inflow: &[Lanes<f64>; 3],
+    ) -> [Lanes<f64>; 5] {
+        let mut all = [NOTHING; 5];
+        for l in 0..LANES {
+            let v = self.at(l);
+            let normal = cell::through(v, behind.wall);
+            let flux = behind.open.map(|open| {
+                [
+                    v[0].abs() * open[0],
+                    v[1].abs() * open[1],
+                    v[2].abs() * open[2],
+                ]
+            });
+            let [[x_in, y_in, z_in], [x_out, y_out, z_out]] = flux;
+            let into = [x_in, y_in, z_in, normal.max(0.0)];
+            let out = [x_out, y_out, z_out, (-normal).max(0.0)];
+            let c = &behind.closures[usize::from(normal < 0.0)];
+            let values = [inflow[0][l], inflow[1][l], inflow[2][l], behind.emitted[l]];
+            let source = nu * local[l];
+            let found = match LINEAR {
+                true => cell::cut::<f64, false, FUSED>(source, nu, into, out, c, values),
+                false => cell::cut::<f64, true, FUSED>(source, nu, into, out, c, values),
+            };
+            for k in 0..5 {
+                all[k][l] = found[k];
+            }
+        }
+        all
+    }
+
+    /// Sums over the lanes of what the cell keeps.
+    #[inline(always)]
+    fn sums<const FUSED: bool>(
+        &self,
+        about: [f64; 3],
+        f: &Lanes<f64>,
+        local: &Lanes<f64>,
+    ) -> [f64; UNKNOWNS] {
+        let mut parts = [NOTHING; UNKNOWNS];
+        for l in 0..LANES {
+            let v = self.at(l);
+            let c = [v[0] - about[0], v[1] - about[1], v[2] - about[2]];
+            let mut part = [0.0; UNKNOWNS];
+            kernels::add_sums::<f64, FUSED>(&mut part, c, self.weight[l] * (f[l] - local[l]));
+            for k in 0..UNKNOWNS {
+                parts[k][l] = part[k];
+            }
+        }
+        parts.map(total)
+    }
+
+    /// Moments through a face across an axis.
+    #[inline(always)]
+    fn moments<const FUSED: bool>(&self, f: &Lanes<f64>, axis: usize) -> [f64; MOMENTS] {
+        self.weighed::<FUSED>(f, &self.v[axis].map(f64::abs))
+    }
+
+    /// Moments of what arrives at a facet.
+    #[inline(always)]
+    fn arriving<const FUSED: bool>(&self, f: &Lanes<f64>, normal: [f64; 3]) -> [f64; MOMENTS] {
+        let mut speed = NOTHING;
+        for l in 0..LANES {
+            let v = self.at(l);
+            speed[l] = (-(v[0] * normal[0] + v[1] * normal[1] + v[2] * normal[2])).max(0.0);
+        }
+        self.weighed::<FUSED>(f, &speed)
+    }
+
+    #[inline(always)]
+    fn weighed<const FUSED: bool>(&self, f: &Lanes<f64>, speed: &Lanes<f64>) -> [f64; MOMENTS] {
+        let mut parts = [NOTHING; MOMENTS];
+        for l in 0..LANES {
+            let mut part = [0.0; MOMENTS];
+            let through = self.weight[l] * speed[l] * f[l];
+            kernels::add_flux::<f64, FUSED>(&mut part, self.at(l), through);
+            for k in 0..MOMENTS {
+                parts[k][l] = part[k];
+            }
+        }
+        parts.map(total)
+    }
+}
+
+#[inline(always)]
+fn add<const N: usize>(to: &mut [f64; N], part: [f64; N]) {
+    for k in 0..N {
+        to[k] += part[k];
+    }
+}
+
+/// The sum of all lanes, by halves.
+#[inline(always)]
+fn total(x: Lanes<f64>) -> f64 {
+    let half = [x[0] + x[4], x[1] + x[5], x[2] + x[6], x[3] + x[7]];
+    (half[0] + half[2]) + (half[1] + half[3])
+}
