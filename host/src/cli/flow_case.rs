@@ -1,11 +1,14 @@
 //! `rarefy flow`: a steady flow past and through bodies in a plane, from a case file.
 
 mod examples;
+mod facets;
 mod file;
 mod keys;
 mod plots;
 mod results;
+mod slices;
 mod surface;
+mod view;
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -31,6 +31,7 @@
 //! | `tree` | subcommands of the command and of `rarefy paper` |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
+mod appended;
 mod cavity;
 mod checkpoint;
 mod checkpoint_parts;

@@ -8,6 +8,7 @@ use super::accommodation::Accommodation;
 use super::along::Along;
 use super::level::Level;
 use super::samples::Samples;
+use super::vector::Vector;
 
 /// A body with its wall.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,8 +27,8 @@ pub struct Body {
     pub temperature: Option<Along>,
     /// Velocity of the wall, of which only the part along it acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub velocity: Option<[f64; 2]>,
-    /// Angular velocity of the wall about the body's centre.
+    pub velocity: Option<Vector>,
+    /// Angular velocity of the wall about the body's centre, in space about the axis along z through it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotation: Option<f64>,
     /// Speed of the wall along `(-n_y, n_x)`, n into the gas: anticlockwise on a solid body.

@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::flow::accommodation::Accommodation;
 use crate::flow::along::Along;
 use crate::flow::body::Body;
+use crate::flow::vector::Vector;
 
-/// A steady flow past or through bodies in a plane.
+/// A steady flow past or through bodies, in a plane or, where the domain has a `z`, in space.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -22,7 +23,7 @@ pub struct Case {
     /// The discrete velocities; chosen from the case where it is silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub velocities: Option<Velocities>,
-    /// The four sides of the domain.
+    /// The sides of the domain: four in a plane, six in space.
     pub sides: Sides,
     /// Solid bodies, or hollow ones with gas inside.
     #[serde(default, rename = "body", skip_serializing_if = "Vec::is_empty")]
@@ -46,6 +47,34 @@ impl Case {
             && sides
                 .iter()
                 .any(|side| matches!(side, Side::Periodic { .. }))
+    }
+
+    /// Whether the flow is in space, not in a plane.
+    pub fn is_in_space(&self) -> bool {
+        self.domain.z.is_some()
+    }
+
+    /// Ends of the domain along x, y and, in space, z.
+    pub(in crate::flow) fn ends(&self) -> Vec<[f64; 2]> {
+        let domain = &self.domain;
+        [domain.x, domain.y].into_iter().chain(domain.z).collect()
+    }
+
+    /// The sides that the case has, with their names.
+    pub(crate) fn named_sides(&self) -> Vec<(&'static str, &Side)> {
+        let sides = &self.sides;
+        let all = [
+            Some(&sides.left),
+            Some(&sides.right),
+            Some(&sides.bottom),
+            Some(&sides.top),
+            sides.back.as_ref(),
+            sides.front.as_ref(),
+        ];
+        let named = SIDES.into_iter().zip(all);
+        named
+            .filter_map(|(name, side)| side.map(|side| (name, side)))
+            .collect()
     }
 
     /// A gas in a domain with its sides, without bodies.
@@ -267,12 +296,15 @@ pub struct Domain {
     /// Its ends along y.
     #[serde(default = "everywhere")]
     pub y: [f64; 2],
+    /// Its ends along z: the flow is in space. In a plane without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub z: Option<[f64; 2]>,
     /// Width of the cells, in the core where there is one.
     #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
     pub h: f64,
-    /// Ends of the core along x and y; the whole domain without it.
+    /// Ends of the core along x, y and, in space, z; the whole domain without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core: Option<[[f64; 2]; 2]>,
+    pub core: Option<Vec<[f64; 2]>>,
     /// Ratio of the widths of neighbouring cells outside the core.
     #[serde(default = "one")]
     pub growth: f64,
@@ -287,6 +319,7 @@ impl Default for Domain {
         Self {
             x: everywhere(),
             y: everywhere(),
+            z: None,
             h: infinite(),
             core: None,
             growth: one(),
@@ -301,6 +334,10 @@ fn everywhere() -> [f64; 2] {
 
 fn one() -> f64 {
     1.0
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 fn is_one(x: &f64) -> bool {
@@ -319,7 +356,7 @@ fn is_infinite(x: &f64) -> bool {
     x.is_infinite()
 }
 
-/// The discrete velocities in the plane; the third component is integrated out.
+/// The discrete velocities: in the plane, where the third component is integrated out, or in space.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "VelocitiesOfFile")]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -342,6 +379,13 @@ pub enum Velocities {
         /// Reach beyond each state in the square root of its temperature.
         reach: f64,
     },
+    /// Gauss points along each axis of space.
+    Gauss {
+        /// Points above zero along an axis, and as many below.
+        points: usize,
+        /// Temperature of the Maxwellian that the rule is made for.
+        temperature: f64,
+    },
 }
 
 /// Velocities as a file may give them: `kind` is `polar` where it has angles or speeds.
@@ -355,53 +399,67 @@ struct VelocitiesOfFile {
     graded: Option<bool>,
     step: Option<f64>,
     reach: Option<f64>,
+    points: Option<usize>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum VelocityKind {
     Polar,
     Uniform,
+    Gauss,
 }
 
 impl TryFrom<VelocitiesOfFile> for Velocities {
     type Error = String;
 
     fn try_from(file: VelocitiesOfFile) -> Result<Self, String> {
-        let polar = [
-            ("angles", file.angles.is_some()),
-            ("speeds", file.speeds.is_some()),
-            ("temperature", file.temperature.is_some()),
-            ("graded", file.graded.is_some()),
+        use VelocityKind::{Gauss, Polar, Uniform};
+        let kind = file.kind.unwrap_or(
+            match (file.points.is_some(), file.angles.or(file.speeds).is_some()) {
+                (true, _) => Gauss,
+                (_, true) => Polar,
+                _ if file.temperature.is_some() || file.graded.is_some() => Polar,
+                _ => Uniform,
+            },
+        );
+        let keys: [(&str, bool, &[VelocityKind]); 7] = [
+            ("angles", file.angles.is_some(), &[Polar]),
+            ("speeds", file.speeds.is_some(), &[Polar]),
+            ("graded", file.graded.is_some(), &[Polar]),
+            ("temperature", file.temperature.is_some(), &[Polar, Gauss]),
+            ("step", file.step.is_some(), &[Uniform]),
+            ("reach", file.reach.is_some(), &[Uniform]),
+            ("points", file.points.is_some(), &[Gauss]),
         ];
-        let uniform = [
-            ("step", file.step.is_some()),
-            ("reach", file.reach.is_some()),
-        ];
-        let given = |keys: &[(&'static str, bool)]| keys.iter().find(|key| key.1).map(|key| key.0);
-        let kind = file.kind.unwrap_or(match given(&polar) {
-            Some(_) => VelocityKind::Polar,
-            None => VelocityKind::Uniform,
-        });
-        let (name, other) = match kind {
-            VelocityKind::Polar => ("polar", given(&uniform)),
-            VelocityKind::Uniform => ("uniform", given(&polar)),
-        };
-        if let Some(key) = other {
+        let other = keys
+            .iter()
+            .find(|(_, given, of)| *given && !of.contains(&kind));
+        if let Some((key, ..)) = other {
+            let name = match kind {
+                Polar => "polar",
+                Uniform => "uniform",
+                Gauss => "gauss",
+            };
             return Err(format!(
                 "`{key}` belongs to another kind of velocities than `{name}`"
             ));
         }
+        let temperature = file.temperature.unwrap_or(1.0);
         Ok(match kind {
-            VelocityKind::Polar => Self::Polar {
+            Polar => Self::Polar {
                 angles: file.angles.unwrap_or(48),
                 speeds: file.speeds.unwrap_or(10),
-                temperature: file.temperature.unwrap_or(1.0),
+                temperature,
                 graded: file.graded.unwrap_or(false),
             },
-            VelocityKind::Uniform => Self::Uniform {
+            Uniform => Self::Uniform {
                 step: file.step.unwrap_or(0.7),
                 reach: file.reach.unwrap_or(3.4),
+            },
+            Gauss => Self::Gauss {
+                points: file.points.unwrap_or(8),
+                temperature,
             },
         })
     }
@@ -419,6 +477,12 @@ pub struct Sides {
     pub bottom: Side,
     /// At the greatest y.
     pub top: Side,
+    /// At the least z, in space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Side>,
+    /// At the greatest z, in space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub front: Option<Side>,
 }
 
 /// The gas behind a side, or the wall on it.
@@ -492,9 +556,12 @@ pub struct Stream {
     /// Speed over the speed of sound at T0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mach: Option<f64>,
-    /// Direction, from the x axis.
+    /// Direction in the x-y plane, from the x axis.
     #[serde(default)]
     pub angle: f64,
+    /// Direction out of the x-y plane, towards greater z.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub elevation: f64,
     /// Density: 1, or 0 in linearised cases, without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub density: Option<f64>,
@@ -525,7 +592,7 @@ pub struct State {
     /// Density.
     pub density: f64,
     /// Mean velocity.
-    pub velocity: [f64; 2],
+    pub velocity: Vector,
     /// Temperature.
     pub temperature: f64,
 }
@@ -603,9 +670,9 @@ impl Side {
 }
 
 /// Names of the sides in their order.
-pub(in crate::flow) const SIDES: [&str; 4] = ["left", "right", "bottom", "top"];
+pub(in crate::flow) const SIDES: [&str; 6] = ["left", "right", "bottom", "top", "back", "front"];
 
-/// The sides of a case in the order of their names.
+/// The sides of a case in a plane in the order of their names.
 pub(in crate::flow) fn sides_of(case: &Case) -> [&Side; 4] {
     let sides = &case.sides;
     [&sides.left, &sides.right, &sides.bottom, &sides.top]

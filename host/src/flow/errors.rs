@@ -3,7 +3,7 @@
 //! | axis | count | a repeat has |
 //! |---|---|---|
 //! | `cells` | 64 is the case's | cells as many times as wide, by the same map from cells to places |
-//! | `velocities` | directions of a quadrant, or 64 for the case's step | fewer directions and speeds, or a wider step |
+//! | `velocities` | directions of a quadrant, points of a half axis, or 64 for the case's step | fewer directions and speeds, or a wider step |
 //! | `domain` | 64 is the case's | sides at a share of their distance from the bodies, on the same cells |
 //!
 //! Repeats of the last two are on the coarser cells, where the differences are about the same. Each starts from the flow on the nearest grid, so it takes fewer iterations than the run.
@@ -16,8 +16,9 @@ use super::far::{self, rounded};
 use super::findings::Findings;
 use super::machine::Machine;
 use super::nested::{self, Grid};
-use super::problem::{self, edges_of, sides_of, velocities_of};
+use super::problem::{self, edges_of, velocities_of};
 use super::quantities;
+use super::volume;
 use crate::accuracy::{Axis, Errors, Quantity, Repeatable, SECONDS, Setting, Unwatched, Watch};
 use crate::error::Result;
 
@@ -27,6 +28,8 @@ const PARTS: usize = 64;
 const ITERATIONS: f64 = 20.0;
 /// Work on an unknown whose equilibrium is no linear function, over that of one that is.
 const NONLINEAR: f64 = 2.0;
+/// Most Gauss points of a half axis.
+const MOST_POINTS: usize = 24;
 /// Fewest speeds of polar velocities.
 const FEWEST_SPEEDS: usize = 4;
 /// Grids whose flows are kept as starts.
@@ -68,6 +71,7 @@ impl Grids {
         let directions = match velocities_of(&case) {
             Velocities::Polar { angles, .. } => angles / 4,
             Velocities::Uniform { .. } => PARTS,
+            Velocities::Gauss { points, .. } => points,
         };
         let has_far = !far::far(&case).is_empty();
         Ok(Self {
@@ -87,10 +91,12 @@ impl Grids {
     /// # Errors
     /// As [`Grids::new`].
     pub fn to_search(mut self, accuracy: f64) -> Result<Self> {
-        let is_periodic = sides_of(&self.case)
-            .into_iter()
-            .any(|side| matches!(side, Side::Periodic { .. }));
-        if self.case.velocities.is_none() && self.case.gas.linear && is_periodic {
+        let sides = self.case.named_sides();
+        let is_periodic = sides
+            .iter()
+            .any(|(_, side)| matches!(side, Side::Periodic { .. }));
+        let chooses = self.case.velocities.is_none() && !self.case.is_in_space();
+        if chooses && self.case.gas.linear && is_periodic {
             let mut best = (f64::INFINITY, None);
             for graded in [false, true] {
                 let mut case = self.case.clone();
@@ -162,7 +168,7 @@ impl Grids {
     }
 
     /// The case on another grid, its far field on edges of present cells where there are some.
-    fn placed(&self, grid: &[usize], edges: Option<[&[f64]; 2]>) -> Case {
+    fn placed(&self, grid: &[usize], edges: Option<&[&[f64]]>) -> Case {
         let mut case = self.case.clone();
         let count = |k: usize| grid.get(k).copied().unwrap_or(PARTS);
         if count(0) != PARTS {
@@ -192,6 +198,10 @@ impl Grids {
                 Velocities::Uniform { step, reach } => Velocities::Uniform {
                     step: rounded(step / share),
                     reach,
+                },
+                Velocities::Gauss { temperature, .. } => Velocities::Gauss {
+                    points: count(1),
+                    temperature,
                 },
             });
         }
@@ -224,11 +234,18 @@ impl Grids {
 
     /// Cells and velocities on a grid, about.
     fn size(&self, case: &Case) -> [f64; 2] {
+        if case.is_in_space() {
+            let edges = volume::edges_of(case, 1.0, &Default::default());
+            let cells: usize = edges.iter().map(|edges| edges.len() - 1).product();
+            let nodes = volume::nodes_of(case).map_or(0, |nodes| nodes.count);
+            return [cells as f64, nodes as f64];
+        }
         let [x, y] = edges_of(case, 1.0, &[Vec::new(), Vec::new()]);
         let cells = (x.len() - 1) * (y.len() - 1);
         let nodes = match velocities_of(case) {
             Velocities::Polar { angles, speeds, .. } => angles * speeds,
             Velocities::Uniform { step, reach } => problem::uniform(case, step, reach).len(),
+            Velocities::Gauss { .. } => 0,
         };
         [cells as f64, nodes as f64]
     }
@@ -252,6 +269,10 @@ impl Repeatable for Grids {
             Velocities::Polar { .. } => Axis {
                 shares: vec![0.7],
                 ..Axis::velocities(1.0, 2..=most(1, 1024), 1)
+            },
+            Velocities::Gauss { .. } => Axis {
+                shares: vec![0.7],
+                ..Axis::velocities(1.0, 2..=most(1, MOST_POINTS), 1)
             },
             // Much wider steps miss the gas.
             Velocities::Uniform { .. } => Axis {
@@ -312,7 +333,7 @@ impl Repeatable for Grids {
             .filter(|(at, _)| at[..] != *grid)
             .map(|(_, grid)| grid.edges());
         let inwards = grid.get(2).is_some_and(|count| *count < PARTS);
-        let mut case = self.placed(grid, edges.filter(|_| inwards));
+        let mut case = self.placed(grid, edges.as_deref().filter(|_| inwards));
         let start = nearest.as_ref().map(|(_, grid)| &**grid);
         let observe = &mut |_, _| !watch.is_stopped();
         let solver = &mut case.solver;
@@ -336,12 +357,14 @@ impl Repeatable for Grids {
                 ("speeds", Setting::Count(speeds)),
             ]),
             Velocities::Uniform { step, .. } => named.push(("step", Setting::Number(step))),
+            Velocities::Gauss { points, .. } => named.push(("points", Setting::Count(points))),
         }
         if self.has_far {
             named.extend([
                 ("x", Setting::Ends(case.domain.x)),
                 ("y", Setting::Ends(case.domain.y)),
             ]);
+            named.extend(case.domain.z.map(|z| ("z", Setting::Ends(z))));
         }
         named
     }
@@ -353,8 +376,8 @@ impl Repeatable for Grids {
         grid[at] = (grid[at] as f64 * factor).ceil() as usize;
         let keys: &[&str] = match at {
             0 => &["h"],
-            1 => &["angles", "speeds", "step"],
-            _ => &["x", "y"],
+            1 => &["angles", "speeds", "step", "points"],
+            _ => &["x", "y", "z"],
         };
         let settings = self.named(&grid).into_iter();
         let words: Vec<String> = settings

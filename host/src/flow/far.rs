@@ -2,8 +2,6 @@
 
 use super::body::Body;
 use super::case::{Case, Side};
-use super::outline::enclosing;
-use super::problem::sides_of;
 
 /// Speed of sound over v0: a faster stream carries nothing back.
 const SOUND: f64 = 0.912_870_929_175_276_9;
@@ -27,22 +25,28 @@ pub(in crate::flow) fn far(case: &Case) -> Vec<Far> {
     if case.bodies.is_empty() || case.bodies.iter().any(|body| body.hollow) {
         return Vec::new();
     }
-    let bounds = enclosing(case.bodies.iter().map(Body::bounds));
-    let sides = sides_of(case);
-    let ends = [case.domain.x, case.domain.y];
-    (0..4)
+    let ends = case.ends();
+    let bounds = enclosing(
+        case.bodies.iter().map(|body| case.extents(body)),
+        ends.len(),
+    );
+    let sides: Vec<&Side> = case
+        .named_sides()
+        .into_iter()
+        .map(|(_, side)| side)
+        .collect();
+    (0..sides.len())
         .filter(|&k| {
-            let across = 2 - k / 2 * 2;
-            let beside = [sides[across], sides[across + 1]];
-            let bounded = beside
-                .iter()
+            let beside = || (0..sides.len()).filter(move |other| other / 2 != k / 2);
+            let bounded = beside()
+                .map(|k| sides[k])
                 .all(|side| side.is_open() || matches!(side, Side::Mirror | Side::Periodic { .. }));
-            let is_wide = is_stream(sides[k]) || beside.iter().any(|side| side.is_open());
+            let is_wide = is_stream(sides[k]) || beside().any(|k| sides[k].is_open());
             sides[k].is_open() && bounded && is_wide
         })
         .filter_map(|side| {
             let (axis, upper) = (side / 2, side % 2);
-            let from = bounds[upper][axis];
+            let from = bounds[axis][upper];
             let reach = match upper {
                 0 => from - ends[axis][0],
                 _ => ends[axis][1] - from,
@@ -52,21 +56,51 @@ pub(in crate::flow) fn far(case: &Case) -> Vec<Far> {
         .collect()
 }
 
+/// The least ranges along each of `axes` that enclose bodies.
+pub(in crate::flow) fn enclosing(
+    extents: impl Iterator<Item = Vec<[f64; 2]>>,
+    axes: usize,
+) -> Vec<[f64; 2]> {
+    let mut all = vec![[f64::INFINITY, f64::NEG_INFINITY]; axes];
+    for extent in extents {
+        for ([low, high], own) in all.iter_mut().zip(extent) {
+            (*low, *high) = (low.min(own[0]), high.max(own[1]));
+        }
+    }
+    all
+}
+
+impl Case {
+    /// Ends of a body along each axis of the case.
+    pub(in crate::flow) fn extents(&self, body: &Body) -> Vec<[f64; 2]> {
+        if self.is_in_space() {
+            let [low, high] = body.bounds_in_space();
+            (0..3).map(|k| [low[k], high[k]]).collect()
+        } else {
+            let [low, high] = body.bounds();
+            (0..2).map(|k| [low[k], high[k]]).collect()
+        }
+    }
+}
+
 fn is_stream(side: &Side) -> bool {
     matches!(side, Side::Stream(stream) if stream.speed_ratio != Some(0.0))
 }
 
 /// Speed ratio of the first stream of a case, resolved or not; 0 without one.
 pub(in crate::flow) fn speed(case: &Case) -> f64 {
-    let streams = sides_of(case).into_iter().filter_map(|side| match side {
-        Side::Stream(stream) => Some(
-            stream
-                .speed_ratio
-                .or(stream.mach.map(|mach| SOUND * mach))
-                .unwrap_or(0.0),
-        ),
-        _ => None,
-    });
+    let streams = case
+        .named_sides()
+        .into_iter()
+        .filter_map(|(_, side)| match side {
+            Side::Stream(stream) => Some(
+                stream
+                    .speed_ratio
+                    .or(stream.mach.map(|mach| SOUND * mach))
+                    .unwrap_or(0.0),
+            ),
+            _ => None,
+        });
     let speeds = streams.filter(|speed| *speed > 0.0);
     // The linearised equation has no speed: its streams are slow.
     let unit = if case.gas.linear { 1e-3 } else { 1.0 };
@@ -83,21 +117,23 @@ const DENSE: f64 = 3.0;
 
 /// Whether the far field is many free paths away.
 pub(in crate::flow) fn is_dense(case: &Case) -> bool {
-    let ends = [case.domain.x, case.domain.y];
+    let ends = case.ends();
     let reach = far(case)
         .into_iter()
         .map(|far| (ends[far.side / 2][far.side % 2] - far.from).abs());
     case.gas.delta * reach.fold(f64::INFINITY, f64::min) >= DENSE
 }
 
-/// The case with its far field at `share` of the distance, on the nearest of `edges` along x and y where there are some.
-pub(in crate::flow) fn moved(case: &Case, share: f64, edges: Option<[&[f64]; 2]>) -> Case {
+/// The case with its far field at `share` of the distance, on the nearest of `edges` along each axis where there are some.
+pub(in crate::flow) fn moved(case: &Case, share: f64, edges: Option<&[&[f64]]>) -> Case {
     let mut case = case.clone();
     for Far { side, from } in far(&case) {
         let axis = side / 2;
+        let domain = &mut case.domain;
         let ends = match axis {
-            0 => &mut case.domain.x,
-            _ => &mut case.domain.y,
+            0 => &mut domain.x,
+            1 => &mut domain.y,
+            _ => domain.z.get_or_insert([0.0; 2]),
         };
         let end = &mut ends[side % 2];
         let to = from + share * (*end - from);

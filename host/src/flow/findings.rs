@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Loads on a body: forces in rho0 v0^2, heat in rho0 v0^3, each for a unit of span and the unit length of the case.
+/// Loads on a body: forces in rho0 v0^2, heat in rho0 v0^3, each in a plane for a unit of span and the unit length of the case, in space for the square of that length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loads {
     /// Name of the body.
@@ -15,21 +15,51 @@ pub struct Loads {
     pub pressure_x: f64,
     /// Part of the force along y by pressure.
     pub pressure_y: f64,
-    /// Moment about the body's centre, anticlockwise.
+    /// Force along z, in space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub force_z: Option<f64>,
+    /// Part of the force along z by pressure, in space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressure_z: Option<f64>,
+    /// Moment about the axis along z through the body's centre, anticlockwise.
     pub moment: f64,
+    /// Moment about the axis along x through the body's centre, in space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moment_x: Option<f64>,
+    /// Moment about the axis along y, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moment_y: Option<f64>,
+    /// Area of the walls, in space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area: Option<f64>,
+    /// Area of the walls that face the stream, seen along it: what coefficients refer to in space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frontal_area: Option<f64>,
     /// Heat that the body takes up in a unit of time, in the frame of its wall.
     pub heat: f64,
     /// Power of the friction on a wall that moves.
     pub work: f64,
-    /// Force along the stream over rho u^2/2 of the stream and the unit length; flows with a stream.
+    /// Force along the stream over rho u^2/2 of the stream and the unit length, in space the frontal area; flows with a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drag_coefficient: Option<f64>,
-    /// Force across the stream, likewise.
+    /// Force across the stream in the x-y plane, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lift_coefficient: Option<f64>,
+    /// Force across the stream and the lift, likewise, in space: along z for a stream along x.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side_coefficient: Option<f64>,
     /// Heat over rho u^3/2, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heat_coefficient: Option<f64>,
+    /// The drag coefficient without collisions, in space: each wall as if no other were in its way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drag_free_molecular: Option<f64>,
+    /// The heat coefficient without collisions, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heat_free_molecular: Option<f64>,
+    /// The drag coefficient by Newton's law, pressure rho u_n^2 on the walls that face the stream, in space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drag_newtonian: Option<f64>,
 }
 
 /// Mass, momentum and energy that leave the domain in a unit of time.
@@ -41,6 +71,9 @@ pub struct Flux {
     pub momentum_x: f64,
     /// Momentum along y.
     pub momentum_y: f64,
+    /// Momentum along z, in space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub momentum_z: Option<f64>,
     /// Energy, in rho0 v0^3.
     pub energy: f64,
 }
@@ -68,13 +101,36 @@ pub struct SurfacePoint {
     pub jump: f64,
 }
 
-/// Fields of the cells, row by row along x; zero in solid cells.
+/// Values on a facet of a wall in space.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FacetPoint {
+    /// The body, by its place in the case.
+    pub body: usize,
+    /// Mean of the facet's corners.
+    pub point: [f64; 3],
+    /// Unit normal into the gas.
+    pub normal: [f64; 3],
+    /// Area.
+    pub area: f64,
+    /// Corners, in order round the normal.
+    pub corners: Vec<[f64; 3]>,
+    /// Normal stress on the wall, in rho0 v0^2.
+    pub pressure: f64,
+    /// Stress along the wall.
+    pub shear: [f64; 3],
+    /// Heat into the wall, in rho0 v0^3.
+    pub heat: f64,
+}
+
+/// Fields of the cells, row by row along x and layer by layer along z; zero in solid cells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fields {
     /// Edges of the cells along x.
     pub x: Vec<f64>,
     /// Edges of the cells along y.
     pub y: Vec<f64>,
+    /// Edges of the cells along z; empty in a plane.
+    pub z: Vec<f64>,
     /// Share of the cell that holds gas.
     pub gas: Vec<f64>,
     /// Density.
@@ -83,12 +139,16 @@ pub struct Fields {
     pub velocity_x: Vec<f64>,
     /// Mean velocity along y.
     pub velocity_y: Vec<f64>,
+    /// Mean velocity along z; empty in a plane.
+    pub velocity_z: Vec<f64>,
     /// Temperature.
     pub temperature: Vec<f64>,
     /// Heat flux along x, in rho0 v0^3.
     pub heat_x: Vec<f64>,
     /// Heat flux along y.
     pub heat_y: Vec<f64>,
+    /// Heat flux along z; empty in a plane.
+    pub heat_z: Vec<f64>,
 }
 
 /// All that a solved flow has.
@@ -96,7 +156,7 @@ pub struct Fields {
 pub struct Findings {
     /// Loads on the bodies, in the order of the case.
     pub bodies: Vec<Loads>,
-    /// Fluxes out of the sides left, right, bottom and top; none through mirrors. A split side has two.
+    /// Fluxes out of the sides left, right, bottom, top, back and front; none through mirrors. A split side has two.
     pub sides: Vec<(String, Flux)>,
     /// Passages between opposite sides.
     #[serde(default)]
@@ -118,9 +178,12 @@ pub struct Findings {
     /// Fields of the cells.
     #[serde(skip)]
     pub fields: Fields,
-    /// Walls, segment by segment.
+    /// Walls in a plane, segment by segment.
     #[serde(skip)]
     pub surface: Vec<SurfacePoint>,
+    /// Walls in space, facet by facet.
+    #[serde(skip)]
+    pub facets: Vec<FacetPoint>,
     /// Residual history: relative change of each iteration.
     pub history: Vec<f64>,
 }

@@ -1,10 +1,11 @@
-//! Steady flows past and through bodies in a plane, by sweeps over a Cartesian grid with cut cells.
+//! Steady flows past and through bodies in a plane or in space, by sweeps over a Cartesian grid with cut cells.
 
 mod accommodation;
 mod along;
 mod body;
 mod case;
 mod chosen;
+mod course;
 mod errors;
 mod face;
 mod far;
@@ -28,6 +29,7 @@ mod samples;
 mod section;
 mod space;
 mod steady;
+mod vector;
 mod volume;
 mod walls;
 
@@ -39,10 +41,12 @@ pub use case::{
     State, Stream, Velocities,
 };
 pub use errors::Grids;
-pub use findings::{Fields, Findings, Flux, Loads, Passage, SurfacePoint};
+pub use findings::{FacetPoint, Fields, Findings, Flux, Loads, Passage, SurfacePoint};
 pub use machine::Machine;
 pub use quantities::{ErrorsByKey, ResultErrors};
 pub use samples::Samples;
+pub use vector::Vector;
+pub use volume::smoothed;
 pub use walls::{Segment, along_outlines};
 
 use crate::error::Result;

@@ -95,7 +95,7 @@ impl Problem {
                     false => of.at(0.0, None),
                 };
                 let along = [-segment.normal[1], segment.normal[0]];
-                let mut velocity = body.velocity.unwrap_or([0.0; 2]);
+                let mut velocity = body.velocity.unwrap_or_default().plane();
                 if let Some(rate) = body.rotation {
                     let centre = centres[segment.body];
                     velocity[0] -= rate * (segment.point[1] - centre[1]);
@@ -148,7 +148,10 @@ impl Problem {
             _ => None,
         });
         let start = match &case.start {
-            Some(s) => [s.density, s.velocity[0], s.velocity[1], s.temperature],
+            Some(s) => {
+                let [ux, uy] = s.velocity.plane();
+                [s.density, ux, uy, s.temperature]
+            }
             None => start(&sides, gas.linear),
         };
         Ok(Self {
@@ -226,9 +229,9 @@ pub(in crate::flow) fn edges_of(case: &Case, coarser: f64, lines: &[Vec<f64>; 2]
     // Refinement keeps the map from cells to places.
     let growth = domain.growth.powf(coarser);
     let largest = domain.largest * coarser;
-    let core = domain.core.unwrap_or([domain.x, domain.y]);
     let ends = [domain.x, domain.y];
-    [0, 1].map(|k| space::edges(ends[k], core[k], h, growth, largest, &lines[k]))
+    let core = |k: usize| domain.core.as_ref().map_or(ends[k], |core| core[k]);
+    [0, 1].map(|k| space::edges(ends[k], core(k), h, growth, largest, &lines[k]))
 }
 
 /// The state of a resolved stream.
@@ -347,6 +350,10 @@ fn start(sides: &[&Side; 4], linear: bool) -> Primitive {
 /// The velocities of a case, chosen where it is silent.
 pub(in crate::flow) fn velocities_of(case: &Case) -> Velocities {
     case.velocities.unwrap_or(match case.gas.linear {
+        true if case.is_in_space() => Velocities::Gauss {
+            points: 6,
+            temperature: 1.0,
+        },
         true => Velocities::Polar {
             angles: 48,
             speeds: 10,
@@ -370,6 +377,11 @@ fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
             graded,
         } => nodes::polar(angles, speeds, temperature, graded, gas.linear)?,
         Velocities::Uniform { step, reach } => uniform(case, step, reach),
+        Velocities::Gauss { .. } => {
+            return Err(Error::Numerical(
+                "Gauss points along three axes belong to space".to_owned(),
+            ));
+        }
     };
     let periodic =
         [&case.sides.left, &case.sides.bottom].map(|side| matches!(side, Side::Periodic { .. }));
@@ -411,7 +423,7 @@ fn states(case: &Case) -> Vec<(String, Primitive)> {
         }
     }
     for (k, body) in case.bodies.iter().enumerate() {
-        let [ux, uy] = body.velocity.unwrap_or([0.0; 2]);
+        let [ux, uy] = body.velocity.unwrap_or_default().plane();
         for temperature in extremes(body.temperature.as_ref(), usual) {
             states.push((format!("body {}", k + 1), [1.0, ux, uy, temperature]));
         }

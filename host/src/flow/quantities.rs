@@ -4,7 +4,6 @@ use serde::{Serialize, Serializer};
 
 use super::case::{Case, Side};
 use super::findings::{Findings, Flux, Loads};
-use super::problem::{SIDES, sides_of};
 use crate::accuracy::{Estimate, Finding, Quantity};
 
 /// Share of the largest value of its kind below which a number is left aside: a symmetry makes it zero.
@@ -102,10 +101,13 @@ impl Sizes {
         let shears = || found.sides.iter().filter_map(|side| shear(case, side));
         let mut sizes = Self {
             force: most(&mut bodies().map(force)),
-            moment: most(&mut bodies().map(|body| body.moment)),
+            moment: most(&mut bodies().map(moment)),
             heat: most(&mut bodies().map(|body| body.heat)),
             shear: most(&mut shears().map(|shear| shear.1)),
-            momentum: most(&mut sides().map(|side| side.momentum_x.hypot(side.momentum_y))),
+            momentum: most(&mut sides().map(|side| {
+                let level = side.momentum_x.hypot(side.momentum_y);
+                level.hypot(side.momentum_z.unwrap_or(0.0))
+            })),
             mass: found.mass_flow().max(f64::MIN_POSITIVE),
             energy: found.energy_flow().max(f64::MIN_POSITIVE),
             any: 0.0,
@@ -125,15 +127,24 @@ impl Sizes {
 }
 
 fn force(body: &Loads) -> f64 {
-    body.force_x.hypot(body.force_y)
+    let level = body.force_x.hypot(body.force_y);
+    level.hypot(body.force_z.unwrap_or(0.0))
+}
+
+/// The largest moment.
+fn moment(body: &Loads) -> f64 {
+    let others = [body.moment_x, body.moment_y].into_iter().flatten();
+    others.fold(body.moment.abs(), |most, moment| most.max(moment.abs()))
 }
 
 /// Force along a wall on a side, with its key.
 fn shear(case: &Case, (name, flux): &(String, Flux)) -> Option<(&'static str, f64)> {
-    let at = SIDES.iter().position(|side| side == name)?;
-    let Side::Wall { .. } = sides_of(case)[at] else {
+    let sides = case.named_sides();
+    let at = sides.iter().position(|(side, _)| side == name)?;
+    let Side::Wall { .. } = sides[at].1 else {
         return None;
     };
+    // A wall moves along the first axis across its own.
     Some(match at < 2 {
         true => ("momentum_y", flux.momentum_y),
         false => ("momentum_x", flux.momentum_x),
@@ -168,6 +179,7 @@ fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
             let shown = match key {
                 "drag_coefficient" => "C_D",
                 "lift_coefficient" => "C_L",
+                "side_coefficient" => "C_S",
                 "heat_coefficient" => "C_H",
                 other => other,
             };
@@ -179,11 +191,15 @@ fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
         let (name, flux) = side;
         let along = shear(case, side);
         for (key, value, size) in [
-            ("mass", flux.mass, sizes.mass),
-            ("momentum_x", flux.momentum_x, sizes.momentum),
-            ("momentum_y", flux.momentum_y, sizes.momentum),
-            ("energy", flux.energy, sizes.energy),
+            ("mass", Some(flux.mass), sizes.mass),
+            ("momentum_x", Some(flux.momentum_x), sizes.momentum),
+            ("momentum_y", Some(flux.momentum_y), sizes.momentum),
+            ("momentum_z", flux.momentum_z, sizes.momentum),
+            ("energy", Some(flux.energy), sizes.energy),
         ] {
+            let Some(value) = value else {
+                continue;
+            };
             let quantity = Quantity::new(format!("{name} {key}"), value);
             let is_shear = along.is_some_and(|along| along.0 == key)
                 && value.abs() > LITTLE * sizes.shear
@@ -201,8 +217,8 @@ fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
 }
 
 fn has_stream(case: &Case) -> bool {
-    let mut sides = sides_of(case).into_iter();
-    sides.any(|side| matches!(side, Side::Stream(stream) if stream.speed_ratio != Some(0.0)))
+    let mut sides = case.named_sides().into_iter();
+    sides.any(|(_, side)| matches!(side, Side::Stream(stream) if stream.speed_ratio != Some(0.0)))
 }
 
 /// The loads on a body by their keys, without names.
@@ -223,16 +239,20 @@ fn loads(case: &Case, at: usize, body: &Loads, sizes: &Sizes) -> Vec<(&'static s
     // A mirror doubles what is along it, and takes the rest away.
     let mirrors = mirrors(case, at);
     let sought = body.drag_coefficient.is_none();
-    let lever = case.bodies.get(at).map_or(1.0, |body| {
-        let [low, high] = body.bounds();
-        let lever = 0.5 * (high[0] - low[0]).hypot(high[1] - low[1]);
-        if lever.is_finite() { lever } else { 1.0 }
+    let extents = case.bodies.get(at).map(|body| case.extents(body));
+    let lever = extents.as_ref().map_or(1.0, |extents| {
+        let squares = extents.iter().map(|[low, high]| (high - low).powi(2));
+        let lever = 0.5
+            * squares
+                .filter(|square| square.is_finite())
+                .sum::<f64>()
+                .sqrt();
+        if lever > 0.0 { lever } else { 1.0 }
     });
     let moment = Quantity::new("", body.moment);
-    let is_whole = case.bodies.get(at).is_some_and(|body| {
-        let [low, high] = body.bounds();
-        let ends = [case.domain.x, case.domain.y];
-        (0..2).all(|k| low[k] >= ends[k][0] && high[k] <= ends[k][1])
+    let is_whole = extents.is_some_and(|extents| {
+        let mut pairs = extents.iter().zip(case.ends());
+        pairs.all(|(body, ends)| body[0] >= ends[0] && body[1] <= ends[1])
     });
     let turns = is_whole
         && body.moment.abs() > PART * own * lever
@@ -281,32 +301,49 @@ fn loads(case: &Case, at: usize, body: &Loads, sizes: &Sizes) -> Vec<(&'static s
                 .aside(),
         ),
     ];
+    for (key, value) in [("force_z", body.force_z), ("pressure_z", body.pressure_z)] {
+        let sought = sought && key == "force_z" && !mirrors[2];
+        all.extend(value.map(|value| (key, component(value, whole, sought))));
+    }
+    for (key, value) in [("moment_x", body.moment_x), ("moment_y", body.moment_y)] {
+        let scale = (PART * own * lever).max(sizes.moment);
+        let quantity = |value: f64| Quantity::new("", value).of_scale(scale).aside();
+        all.extend(value.map(|value| (key, quantity(value))));
+    }
     if let [Some(drag), Some(lift), Some(heated)] = [
         body.drag_coefficient,
         body.lift_coefficient,
         body.heat_coefficient,
     ] {
-        let unit = drag.hypot(lift) / own.max(f64::MIN_POSITIVE);
+        let side = body.side_coefficient.unwrap_or(0.0);
+        let unit = drag.hypot(lift).hypot(side) / own.max(f64::MIN_POSITIVE);
         let total = whole * unit;
         all.push(("drag_coefficient", component(drag, total, true)));
         let lifted = component(lift, total, !mirrors[0] && !mirrors[1]);
-        let scale = lift.abs().max(PART * total);
-        all.push(("lift_coefficient", lifted.of_scale(scale)));
+        let scale = |value: f64| value.abs().max(PART * total);
+        all.push(("lift_coefficient", lifted.of_scale(scale(lift))));
+        if let Some(side) = body.side_coefficient {
+            let pushed = component(side, total, !mirrors[2]);
+            all.push(("side_coefficient", pushed.of_scale(scale(side))));
+        }
         let unit = heated.abs() / body.heat.abs().max(f64::MIN_POSITIVE);
         all.push(("heat_coefficient", heat(heated, unit)));
     }
     all
 }
 
-/// Whether a body reaches across a mirror along x, and along y.
-fn mirrors(case: &Case, at: usize) -> [bool; 2] {
+/// Whether a body reaches across a mirror along x, along y and along z.
+fn mirrors(case: &Case, at: usize) -> [bool; 3] {
     let Some(body) = case.bodies.get(at) else {
-        return [false; 2];
+        return [false; 3];
     };
-    let ([low, high], sides) = (body.bounds(), sides_of(case));
-    let ends = [case.domain.x, case.domain.y];
-    [0, 1].map(|k| {
-        let is_mirror = |side: usize| matches!(sides[2 * k + side], Side::Mirror);
-        (low[k] < ends[k][0] && is_mirror(0)) || (high[k] > ends[k][1] && is_mirror(1))
+    let (extents, ends, sides) = (case.extents(body), case.ends(), case.named_sides());
+    std::array::from_fn(|k| {
+        let is_mirror = |side: usize| matches!(sides[2 * k + side].1, Side::Mirror);
+        let [body, ends] = match (extents.get(k), ends.get(k)) {
+            (Some(body), Some(ends)) => [*body, *ends],
+            _ => return false,
+        };
+        (body[0] < ends[0] && is_mirror(0)) || (body[1] > ends[1] && is_mirror(1))
     })
 }

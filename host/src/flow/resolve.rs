@@ -27,15 +27,21 @@ impl Case {
         choose(&mut case)?;
         check_domain(&case.domain)?;
         case.check_velocities()?;
+        case.check_dimensions()?;
         let ends = [case.domain.x, case.domain.y];
         let sides = &mut case.sides;
         for (name, side, along) in [
-            ("left", &mut sides.left, ends[1]),
-            ("right", &mut sides.right, ends[1]),
-            ("bottom", &mut sides.bottom, ends[0]),
-            ("top", &mut sides.top, ends[0]),
+            ("left", Some(&mut sides.left), ends[1]),
+            ("right", Some(&mut sides.right), ends[1]),
+            ("bottom", Some(&mut sides.bottom), ends[0]),
+            ("top", Some(&mut sides.top), ends[0]),
+            ("back", sides.back.as_mut(), ends[0]),
+            ("front", sides.front.as_mut(), ends[0]),
         ] {
-            resolve_side(side, linear, along).map_err(|e| e.within(&format!("sides.{name}")))?;
+            if let Some(side) = side {
+                resolve_side(side, linear, along)
+                    .map_err(|e| e.within(&format!("sides.{name}")))?;
+            }
         }
         case.check_periods()?;
         case.check_inflow()?;
@@ -43,10 +49,8 @@ impl Case {
             let start_of = |key: &str| format!("start.{key}");
             check_state(start_of("density"), start.density, linear)?;
             check_state(start_of("temperature"), start.temperature, linear)?;
-            start
-                .velocity
-                .iter()
-                .try_for_each(|u| finite(start_of("velocity"), *u))?;
+            let mut velocity = start.velocity.0.iter();
+            velocity.try_for_each(|u| finite(start_of("velocity"), *u))?;
         }
         case.resolve_bodies()?;
         check_solver(&case.solver)?;
@@ -86,6 +90,25 @@ impl Case {
         };
         match self.velocities {
             None => Ok(()),
+            Some(Velocities::Polar { .. }) if self.is_in_space() => wrong(
+                "kind",
+                &"polar",
+                "kind = \"uniform\" or \"gauss\" in space; polar velocities belong to a plane",
+            ),
+            Some(Velocities::Gauss { .. }) if !self.is_in_space() => wrong(
+                "kind",
+                &"gauss",
+                "kind = \"polar\" or \"uniform\" in a plane; a domain with a z is in space",
+            ),
+            Some(Velocities::Gauss {
+                points,
+                temperature,
+            }) => {
+                if !(2..=24).contains(&points) {
+                    return wrong("points", &points, "2 to 24 points above zero along an axis");
+                }
+                positive("velocities.temperature", temperature)
+            }
             Some(Velocities::Polar {
                 angles,
                 speeds,
@@ -105,7 +128,10 @@ impl Case {
                     return wrong(
                         "kind",
                         &"uniform",
-                        "kind = \"polar\" for the linearised equation",
+                        match self.is_in_space() {
+                            true => "kind = \"gauss\" for the linearised equation",
+                            false => "kind = \"polar\" for the linearised equation",
+                        },
                     );
                 }
                 if !(step > 0.0 && step <= 2.0) {
@@ -118,7 +144,9 @@ impl Case {
                 let mirrors = |body: &Body| {
                     body.accommodation.kernel().is_none() && body.accommodation.diffuse() < 1.0
                 };
-                let loose = |body: &&Body| mirrors(body) && !is_along_axes(&body.shape);
+                let loose = |body: &&Body| {
+                    mirrors(body) && !is_along_axes(&body.shape) && !self.is_in_space()
+                };
                 match self.bodies.iter().position(|body| loose(&body)) {
                     Some(at) => Err(Error::invalid(
                         format!("{}: accommodation", self.body_name(at)),
@@ -132,13 +160,9 @@ impl Case {
     }
 
     fn check_periods(&self) -> Result<()> {
-        let sides = &self.sides;
-        for ((name, side), (other, opposite)) in [
-            (("left", &sides.left), ("right", &sides.right)),
-            (("right", &sides.right), ("left", &sides.left)),
-            (("bottom", &sides.bottom), ("top", &sides.top)),
-            (("top", &sides.top), ("bottom", &sides.bottom)),
-        ] {
+        let sides = self.named_sides();
+        for (at, &(name, side)) in sides.iter().enumerate() {
+            let (other, opposite) = sides[at ^ 1];
             let Side::Periodic {
                 jump,
                 jump_temperature,
@@ -202,13 +226,7 @@ impl Case {
 
     /// A given flow needs another side through which gas passes.
     fn check_inflow(&self) -> Result<()> {
-        let sides = &self.sides;
-        let sides = [
-            ("left", &sides.left),
-            ("right", &sides.right),
-            ("bottom", &sides.bottom),
-            ("top", &sides.top),
-        ];
+        let sides = self.named_sides();
         let inflow = sides.iter().find_map(|(name, side)| match side {
             Side::Inflow { mass_flow, .. } => Some((name, mass_flow)),
             _ => None,
@@ -240,7 +258,7 @@ impl Case {
             check_body(body, linear).map_err(|e| e.within(&within))?;
             body.temperature.get_or_insert(usual(linear).into());
             body.name.get_or_insert_with(|| within.clone());
-            let (name, bounds) = (body.name.clone(), body.bounds());
+            let name = body.name.clone();
             if self.bodies[..at].iter().any(|other| other.name == name) {
                 return Err(Error::invalid(
                     format!("{within}: name"),
@@ -248,28 +266,34 @@ impl Case {
                     "a name that no other body has",
                 ));
             }
-            let ends = [self.domain.x, self.domain.y];
-            let is_outside =
-                |axis: usize| bounds[1][axis] <= ends[axis][0] || bounds[0][axis] >= ends[axis][1];
-            if is_outside(0) || is_outside(1) {
-                let [low, high] = bounds;
-                return Err(Error::invalid(
-                    format!("{within}: place"),
-                    format!(
-                        "x = {} to {}, y = {} to {}",
-                        short(low[0]),
-                        short(high[0]),
-                        short(low[1]),
-                        short(high[1])
-                    ),
-                    format!(
-                        "a body of which a part is in the domain, x = {} to {}, y = {} to {}",
-                        ends[0][0], ends[0][1], ends[1][0], ends[1][1]
-                    ),
-                ));
-            }
+            self.check_place(at)?;
         }
         Ok(())
+    }
+
+    /// Refuses a body of which no part is in the domain.
+    fn check_place(&self, at: usize) -> Result<()> {
+        let body = &self.bodies[at];
+        let bounds = self.extents(body);
+        let ends = self.ends();
+        let outside = bounds
+            .iter()
+            .zip(&ends)
+            .any(|(body, domain)| body[1] <= domain[0] || body[0] >= domain[1]);
+        if !outside {
+            return Ok(());
+        }
+        let named = |ends: &[[f64; 2]]| {
+            let axes = ["x", "y", "z"].into_iter().zip(ends);
+            let parts = axes
+                .map(|(name, [low, high])| format!("{name} = {} to {}", short(*low), short(*high)));
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        Err(Error::invalid(
+            format!("{}: place", self.body_name(at)),
+            named(&bounds),
+            format!("a body of which a part is in the domain, {}", named(&ends)),
+        ))
     }
 }
 
@@ -307,7 +331,8 @@ fn check_state(field: impl Into<String>, value: f64, linear: bool) -> Result<()>
 
 fn check_domain(domain: &Domain) -> Result<()> {
     let mut least = f64::INFINITY;
-    for (key, [low, high]) in [("domain.x", domain.x), ("domain.y", domain.y)] {
+    let ends: Vec<[f64; 2]> = [domain.x, domain.y].into_iter().chain(domain.z).collect();
+    for (key, &[low, high]) in ["domain.x", "domain.y", "domain.z"].into_iter().zip(&ends) {
         if !(low.is_finite() && high.is_finite() && low < high) {
             return Err(Error::invalid(
                 key,
@@ -329,9 +354,18 @@ fn check_domain(domain: &Domain) -> Result<()> {
             ),
         ));
     }
-    for (axis, key) in [(0, "x"), (1, "y")] {
-        let ends = [domain.x, domain.y][axis];
-        let [low, high] = domain.core.map_or(ends, |core| core[axis]);
+    if let Some(core) = &domain.core
+        && core.len() != ends.len()
+    {
+        return Err(Error::invalid(
+            "domain.core",
+            format!("{} pairs of ends", core.len()),
+            format!("{}: one along each axis", ends.len()),
+        ));
+    }
+    for (axis, key) in ["x", "y", "z"].into_iter().enumerate().take(ends.len()) {
+        let ends = ends[axis];
+        let [low, high] = domain.core.as_ref().map_or(ends, |core| core[axis]);
         if !(low < high && low < ends[1] && high > ends[0]) {
             return Err(Error::invalid(
                 "domain.core",
@@ -455,6 +489,13 @@ fn resolve_stream(stream: &mut Stream, linear: bool) -> Result<()> {
     }
     (stream.speed_ratio, stream.mach) = (Some(speed), None);
     finite("angle", stream.angle)?;
+    if !(-90.0..=90.0).contains(&stream.elevation) {
+        return Err(Error::invalid(
+            "elevation",
+            stream.elevation,
+            "degrees out of the x-y plane, from -90 to 90",
+        ));
+    }
     check_state(
         "density",
         *stream.density.get_or_insert(usual(linear)),
@@ -518,7 +559,7 @@ fn check_body(body: &Body, linear: bool) -> Result<()> {
     if let Some(speed) = &body.speed {
         speed.check("speed", |key, value| finite(key, value))?;
     }
-    let velocity = body.velocity.unwrap_or_default();
+    let velocity = body.velocity.unwrap_or_default().0;
     velocity.iter().try_for_each(|u| finite("velocity", *u))?;
     finite("rotation", body.rotation.unwrap_or(0.0))?;
     body.accommodation.check("a share above 0 and up to 1")

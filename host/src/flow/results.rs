@@ -1,9 +1,10 @@
 //! Findings from a solved flow.
 
+use super::course::Ending;
 use super::findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 use super::gas::{self, MOMENTS};
 use super::problem::{Problem, SIDES, sides_of};
-use super::steady::{Ending, Steady, Swept};
+use super::steady::{Steady, Swept};
 use super::{Case, Side};
 use crate::error::{Error, Result};
 use crate::flow::face::Border;
@@ -28,12 +29,17 @@ pub(in crate::flow) fn findings(
             .filter(|&k| problem.space.is_gas(k))
             .count(),
         nodes: problem.nodes.count,
-        iterations: steady.history.len(),
-        change: steady.history.last().copied().unwrap_or(f64::INFINITY),
+        iterations: steady.course.history.len(),
+        change: steady
+            .course
+            .history
+            .last()
+            .copied()
+            .unwrap_or(f64::INFINITY),
         status: ending.name().to_owned(),
         warnings: problem.space.warnings.clone(),
         fields: fields(steady),
-        history: steady.history.clone(),
+        history: steady.course.history.clone(),
         ..Findings::default()
     };
     let sides = sides_of(case);

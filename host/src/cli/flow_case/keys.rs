@@ -41,8 +41,11 @@ pub(super) const TABLES: [(&str, &[&str]); 7] = [
             "length",
         ],
     ),
-    ("domain", &["x", "y", "h", "core", "growth", "largest"]),
-    ("sides", &["left", "right", "bottom", "top"]),
+    ("domain", &["x", "y", "z", "h", "core", "growth", "largest"]),
+    (
+        "sides",
+        &["left", "right", "bottom", "top", "back", "front"],
+    ),
     ("start", &["density", "velocity", "temperature"]),
     (
         "solver",
@@ -52,12 +55,13 @@ pub(super) const TABLES: [(&str, &[&str]); 7] = [
 ];
 
 /// Keys of each kind of velocities.
-pub(super) const VELOCITIES: [(&str, &[&str]); 2] = [
+pub(super) const VELOCITIES: [(&str, &[&str]); 3] = [
     (
         "polar",
         &["kind", "angles", "speeds", "temperature", "graded"],
     ),
     ("uniform", &["kind", "step", "reach"]),
+    ("gauss", &["kind", "points", "temperature"]),
 ];
 
 /// Keys of each kind of side.
@@ -69,6 +73,7 @@ pub(super) const SIDES: [(&str, &[&str]); 9] = [
             "speed_ratio",
             "mach",
             "angle",
+            "elevation",
             "density",
             "temperature",
         ],
@@ -102,7 +107,7 @@ pub(super) const BODY: [&str; 8] = [
 ];
 
 /// Further keys of each shape.
-pub(super) const SHAPES: [(&str, &[&str]); 11] = [
+pub(super) const SHAPES: [(&str, &[&str]); 17] = [
     ("circle", &["centre", "radius"]),
     ("ellipse", &["centre", "axes", "angle"]),
     ("rectangle", &["centre", "size", "angle"]),
@@ -112,6 +117,12 @@ pub(super) const SHAPES: [(&str, &[&str]); 11] = [
     ("mask", &["file", "origin", "spacing"]),
     ("distance", &["file", "origin", "spacing"]),
     ("outline", &["file", "scale", "z", "origin"]),
+    ("sphere", &["centre", "radius"]),
+    ("box", &["centre", "size", "angle"]),
+    ("cylinder", &["ends", "radius"]),
+    ("cone", &["ends", "radii"]),
+    ("stl", &["file", "scale", "origin"]),
+    ("voxels", &["file", "origin", "spacing"]),
     ("union", &["of"]),
     ("difference", &["of"]),
 ];

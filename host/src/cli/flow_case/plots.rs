@@ -3,7 +3,8 @@
 use plotters::style::RGBColor;
 
 use super::results::Outcome;
-use super::surface;
+use super::slices::{Slice, traced};
+use super::view;
 use crate::cli::contour::contour;
 use crate::cli::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
 use crate::flow::{Segment, Shape};
@@ -33,6 +34,25 @@ pub(super) fn figures(outcome: &Outcome) -> Vec<(&'static str, Figure)> {
     if !outcome.segments.is_empty() {
         figures.push(("surface.png", walls(outcome)));
     }
+    let views = [
+        (
+            "surface.png",
+            view::figure(outcome, "Heat on the walls", "heat / ρ_0 v_0³", |f| {
+                f.heat
+            }),
+        ),
+        (
+            "pressure.png",
+            view::figure(
+                outcome,
+                "Pressure on the walls",
+                "pressure / ρ_0 v_0²",
+                |f| f.pressure,
+            ),
+        ),
+    ];
+    let views = views.into_iter();
+    figures.extend(views.filter_map(|(name, figure)| figure.map(|figure| (name, figure))));
     figures
 }
 
@@ -47,8 +67,11 @@ fn centres(edges: &[f64]) -> Vec<f64> {
 fn speed(outcome: &Outcome) -> Figure {
     let fields = &outcome.found.fields;
     let linear = outcome.case.gas.linear;
-    let speeds = fields.velocity_x.iter().zip(&fields.velocity_y);
-    let speeds: Vec<f64> = speeds.map(|(u, v)| u.hypot(*v)).collect();
+    let level = fields.velocity_x.iter().zip(&fields.velocity_y);
+    let mut speeds: Vec<f64> = level.map(|(u, v)| u.hypot(*v)).collect();
+    for (speed, w) in speeds.iter_mut().zip(&fields.velocity_z) {
+        *speed = speed.hypot(*w);
+    }
     let mach = |(speed, t): (&f64, &f64)| match *t > 0.0 {
         true => speed / (SOUND * t.sqrt()),
         false => 0.0,
@@ -66,7 +89,7 @@ fn density(outcome: &Outcome) -> Figure {
     if outcome.case.gas.linear {
         return map(outcome, "Density", "deviation of n", values, Some(0.0));
     }
-    match ends(outcome, &values) {
+    match ends(&outcome.found.fields.gas, &values) {
         Some([low, high]) if low > 0.0 && high > WIDE * low => {
             for value in &mut values {
                 *value = value.max(f64::MIN_POSITIVE).log10();
@@ -90,37 +113,59 @@ fn map(
     outcome: &Outcome,
     what: &str,
     legend: &str,
-    mut values: Vec<f64>,
+    values: Vec<f64>,
     middle: Option<f64>,
 ) -> Figure {
+    let panels = Slice::all(outcome).into_iter().map(|slice| {
+        let panel = panel(outcome, &slice, &values, middle);
+        match slice.place.is_empty() {
+            true => panel.legend(legend),
+            false => panel.legend(format!("{legend}, {}", slice.place)),
+        }
+    });
+    Figure {
+        title: format!("{what}, {}", outcome.named()),
+        panels: panels.collect(),
+    }
+}
+
+fn panel(outcome: &Outcome, slice: &Slice, values: &[f64], middle: Option<f64>) -> Panel {
     let fields = &outcome.found.fields;
-    let [x, y] = [centres(&fields.x), centres(&fields.y)];
-    let levels = round_levels(ends(outcome, &values).into_iter().flatten(), 10.0);
-    spread(&mut values, &fields.gas, x.len());
-    let map = Map::on([&x, &y], values, levels).within(fields.gas.clone());
+    let (mut values, gas) = (slice.of(values), slice.of(&fields.gas));
+    let [x, y] = [0, 1].map(|axis: usize| centres(&slice.edges[axis]));
+    let levels = round_levels(ends(&gas, &values).into_iter().flatten(), 10.0);
+    spread(&mut values, &gas, x.len());
+    let map = Map::on([&x, &y], values, levels).within(gas);
     let map = if middle.is_some() { map.signed() } else { map };
-    let mut curves = streamlines(outcome, &x, &y);
-    curves.extend(
-        surface::walls(&outcome.segments)
-            .map(|points| Curve::new("", points, LINES).stroke(Stroke::Solid)),
-    );
+    let mut curves = match slice.is_whole {
+        true => streamlines(outcome, &x, &y),
+        false => named(traced(slice, fields, STREAMLINES)),
+    };
+    let walls = slice.walls.iter().cloned();
+    curves.extend(walls.map(|points| Curve::new("", points, LINES).stroke(Stroke::Solid)));
     let reach = |edges: &[f64]| match edges {
         [first, .., last] => (*first, *last),
         _ => (0.0, 1.0),
     };
-    Figure {
-        title: format!("{what}, {}", outcome.named()),
-        panels: vec![
-            Panel::new("x", "y", curves)
-                .over_rectangle(map, [reach(&fields.x), reach(&fields.y)])
-                .legend(legend),
-        ],
+    let ranges = [0, 1].map(|axis: usize| reach(&slice.edges[axis]));
+    Panel::new(slice.names[0], slice.names[1], curves).over_rectangle(map, ranges)
+}
+
+/// Thin lines, of which the first one has the name of all.
+fn named(lines: Vec<Vec<(f64, f64)>>) -> Vec<Curve> {
+    let curves = lines.into_iter();
+    let mut curves: Vec<Curve> = curves
+        .map(|points| Curve::new("", points, LINES).stroke(Stroke::Thin))
+        .collect();
+    if let Some(first) = curves.first_mut() {
+        first.label = "streamlines".into();
     }
+    curves
 }
 
 /// The values that a few of the cells with gas are below or above: levels lie between them, for corners are far out.
-fn ends(outcome: &Outcome, values: &[f64]) -> Option<[f64; 2]> {
-    let in_gas = values.iter().zip(&outcome.found.fields.gas);
+fn ends(gas: &[f64], values: &[f64]) -> Option<[f64; 2]> {
+    let in_gas = values.iter().zip(gas);
     let in_gas = in_gas.filter(|(value, gas)| **gas > 0.5 && value.is_finite());
     let mut sorted: Vec<f64> = in_gas.map(|(value, _)| *value).collect();
     sorted.sort_by(f64::total_cmp);
@@ -182,7 +227,7 @@ fn streamlines(outcome: &Outcome, x: &[f64], y: &[f64]) -> Vec<Curve> {
         };
         fields.gas[at(&fields.y, point.1) * nx + at(&fields.x, point.0)] < 0.5
     };
-    let mut curves = Vec::new();
+    let mut lines = Vec::new();
     for k in 0..STREAMLINES {
         let level = ends.0 + (k as f64 + 0.5) * step;
         for mut points in contour(&stream, x, y, level) {
@@ -191,13 +236,10 @@ fn streamlines(outcome: &Outcome, x: &[f64], y: &[f64]) -> Vec<Curve> {
                     *point = (f64::NAN, f64::NAN);
                 }
             }
-            curves.push(Curve::new("", points, LINES).stroke(Stroke::Thin));
+            lines.push(points);
         }
     }
-    if let Some(first) = curves.first_mut() {
-        first.label = "streamlines".into();
-    }
-    curves
+    named(lines)
 }
 
 /// The mass that flows between the lower left corner and the centre of each cell.

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::surface;
+use super::{facets, surface};
 use crate::accuracy::Estimate;
 use crate::bgk::Units;
+use crate::cli::appended::Volume;
 use crate::cli::output::columns;
 use crate::cli::report::Output;
 use crate::cli::summary::Summary;
@@ -15,7 +16,8 @@ use crate::cli::verify::Verified;
 use crate::cli::vti::{Image, Rectilinear};
 use crate::error::{Error, Result};
 use crate::flow::{
-    Case, ErrorsByKey, Findings, Flux, ModelName, ResultErrors, Segment, Side, along_outlines,
+    Case, ErrorsByKey, FacetPoint, Findings, Flux, ModelName, ResultErrors, Segment, Side,
+    along_outlines, smoothed,
 };
 
 /// Key of the errors of an object's numbers.
@@ -28,6 +30,8 @@ pub(super) struct Outcome {
     pub(super) case: Case,
     pub(super) found: Findings,
     pub(super) segments: Vec<Segment>,
+    /// Facets with means over their neighbours.
+    pub(super) facets: Vec<FacetPoint>,
     /// Units of the case in SI units.
     pub(super) units: Option<Units>,
     verified: Verified,
@@ -39,10 +43,12 @@ impl Outcome {
         let units = case.gas.si.map(|si| si.units()).transpose()?;
         let errors = ResultErrors::new(&case, &found, verified.findings());
         let segments = along_outlines(&case, &found.surface);
+        let facets = smoothed(&found.facets);
         Ok(Self {
             case,
             found,
             segments,
+            facets,
             units,
             verified,
             errors,
@@ -56,14 +62,11 @@ impl Outcome {
             let mut body = json!(loads);
             let mut factors = Vec::new();
             if let Some([force, power, long]) = self.scales() {
-                for (key, from, value, factor) in [
-                    ("force_x_n_m", "force_x", loads.force_x, force),
-                    ("force_y_n_m", "force_y", loads.force_y, force),
-                    ("moment_n", "moment", loads.moment, force * long),
-                    ("heat_w_m", "heat", loads.heat, power),
-                ] {
-                    body[key] = json!(factor * value);
-                    factors.push((key, from, factor));
+                for (key, from, factor) in self.load_keys(force, power, long) {
+                    if let Some(value) = body[from].as_f64() {
+                        body[key] = json!(factor * value);
+                        factors.push((key, from, factor));
+                    }
                 }
             }
             let errors = self.errors.as_ref().map(|errors| &errors.bodies[at]);
@@ -94,21 +97,63 @@ impl Outcome {
         result
     }
 
+    /// Keys of loads in SI units with those of the case, and the factors between them: of a metre of span in a plane.
+    fn load_keys(
+        &self,
+        force: f64,
+        power: f64,
+        long: f64,
+    ) -> Vec<(&'static str, &'static str, f64)> {
+        match self.case.is_in_space() {
+            false => vec![
+                ("force_x_n_m", "force_x", force),
+                ("force_y_n_m", "force_y", force),
+                ("moment_n", "moment", force * long),
+                ("heat_w_m", "heat", power),
+            ],
+            true => vec![
+                ("force_x_n", "force_x", force),
+                ("force_y_n", "force_y", force),
+                ("force_z_n", "force_z", force),
+                ("moment_n_m", "moment", force * long),
+                ("moment_x_n_m", "moment_x", force * long),
+                ("moment_y_n_m", "moment_y", force * long),
+                ("heat_w", "heat", power),
+                ("area_m2", "area", long * long),
+                ("frontal_area_m2", "frontal_area", long * long),
+            ],
+        }
+    }
+
     /// Keys of the flows through the domain in SI units, and the factors from those of the case.
     fn through(&self) -> Vec<(&'static str, &'static str, f64)> {
         let (Some(mass), Some([_, power, _])) = (self.mass_unit(), self.scales()) else {
             return Vec::new();
         };
-        vec![
-            ("mass_flow_kg_s_m", "mass_flow", mass),
-            ("energy_flow_w_m", "energy_flow", power),
-        ]
+        match self.case.is_in_space() {
+            false => vec![
+                ("mass_flow_kg_s_m", "mass_flow", mass),
+                ("energy_flow_w_m", "energy_flow", power),
+            ],
+            true => vec![
+                ("mass_flow_kg_s", "mass_flow", mass),
+                ("energy_flow_w", "energy_flow", power),
+            ],
+        }
     }
 
-    /// Unit of a mass flow of a unit of span, in kg/(s m).
+    /// Unit of a mass flow: of a unit of span in kg/(s m), in space in kg/s.
     fn mass_unit(&self) -> Option<f64> {
         let (units, si) = (self.units?, self.case.gas.si?);
-        Some(units.density_kg_m3 * units.velocity_m_s * si.length)
+        Some(units.density_kg_m3 * units.velocity_m_s * self.across(si.length))
+    }
+
+    /// The unit of what walls and sides sum up: a length in a plane, its square in space.
+    fn across(&self, length: f64) -> f64 {
+        match self.case.is_in_space() {
+            true => length * length,
+            false => length,
+        }
     }
 
     /// Passages between sides, with the conductance of a metre of span in SI units.
@@ -134,12 +179,12 @@ impl Outcome {
             .collect()
     }
 
-    /// Units of forces and powers of a unit of span, in N/m and W/m, and of lengths in m.
+    /// Units of forces and powers, in space in N and W, of a unit of span in N/m and W/m, and of lengths in m.
     fn scales(&self) -> Option<[f64; 3]> {
         let (units, si) = (self.units?, self.case.gas.si?);
         Some([
-            units.pressure_pa * si.length,
-            units.heat_flux_w_m2 * si.length,
+            units.pressure_pa * self.across(si.length),
+            units.heat_flux_w_m2 * self.across(si.length),
             si.length,
         ])
     }
@@ -149,12 +194,21 @@ impl Outcome {
         let (Some(mass), Some([force, power, _])) = (self.mass_unit(), self.scales()) else {
             return Vec::new();
         };
-        vec![
-            ("mass_kg_s_m", "mass", mass),
-            ("momentum_x_n_m", "momentum_x", force),
-            ("momentum_y_n_m", "momentum_y", force),
-            ("energy_w_m", "energy", power),
-        ]
+        match self.case.is_in_space() {
+            false => vec![
+                ("mass_kg_s_m", "mass", mass),
+                ("momentum_x_n_m", "momentum_x", force),
+                ("momentum_y_n_m", "momentum_y", force),
+                ("energy_w_m", "energy", power),
+            ],
+            true => vec![
+                ("mass_kg_s", "mass", mass),
+                ("momentum_x_n", "momentum_x", force),
+                ("momentum_y_n", "momentum_y", force),
+                ("momentum_z_n", "momentum_z", force),
+                ("energy_w", "energy", power),
+            ],
+        }
     }
 
     /// Flows out of the domain, in SI units too where the case is in these.
@@ -203,6 +257,16 @@ impl Outcome {
             out.put("surface.csv", &surface::table(&self.case, &self.segments)?)?;
             out.put("walls.vtp", &surface::lines(&self.segments))?;
         }
+        if wanted.surface && !self.facets.is_empty() {
+            out.put(
+                "surface.csv",
+                &facets::table(&self.case, &self.found.facets, &self.facets)?,
+            )?;
+            out.put(
+                "walls.vtp",
+                &facets::polygons(&self.found.facets, &self.facets)?,
+            )?;
+        }
         if wanted.fields {
             self.write_fields(out, None)?;
             if let Some(units) = &self.units {
@@ -219,13 +283,15 @@ impl Outcome {
             (Some(_), Some(si)) => si.length,
             _ => 1.0,
         };
-        let edges = [&fields.x, &fields.y];
+        let edges = [&fields.x, &fields.y, &fields.z];
         let edges = edges.map(|edges| edges.iter().map(|x| long * x).collect::<Vec<f64>>());
         let scaled = |values: &[f64], unit: f64| values.iter().map(|v| unit * v).collect();
         let unit = |of: fn(&Units) -> f64| units.map_or(1.0, of);
-        let vector = |x: &[f64], y: &[f64], unit: f64| -> Vec<[f64; 3]> {
-            let pairs = x.iter().zip(y);
-            pairs.map(|(x, y)| [unit * x, unit * y, 0.0]).collect()
+        let vector = |[x, y, z]: [&[f64]; 3], unit: f64| -> Vec<[f64; 3]> {
+            let pairs = x.iter().zip(y).enumerate();
+            let z = |at: usize| z.get(at).copied().unwrap_or(0.0);
+            let each = pairs.map(|(at, (x, y))| [unit * x, unit * y, unit * z(at)]);
+            each.collect()
         };
         // p0 is half of rho0 v0^2.
         let pressure = match units {
@@ -248,17 +314,32 @@ impl Outcome {
             (
                 "velocity",
                 vector(
-                    &fields.velocity_x,
-                    &fields.velocity_y,
+                    [&fields.velocity_x, &fields.velocity_y, &fields.velocity_z],
                     unit(|u| u.velocity_m_s),
                 ),
             ),
             (
                 "heat_flux",
-                vector(&fields.heat_x, &fields.heat_y, unit(|u| u.heat_flux_w_m2)),
+                vector(
+                    [&fields.heat_x, &fields.heat_y, &fields.heat_z],
+                    unit(|u| u.heat_flux_w_m2),
+                ),
             ),
         ];
         let end = if units.is_some() { "_si" } else { "" };
+        if self.case.is_in_space() {
+            let volume = Volume {
+                edges: [&edges[0], &edges[1], &edges[2]],
+                scalars,
+                vectors,
+            };
+            return match [0, 1, 2].map(|axis: usize| spacing(&edges[axis])) {
+                [Some(dx), Some(dy), Some(dz)] => {
+                    out.put(&format!("flow{end}.vti"), &volume.image([dx, dy, dz])?)
+                }
+                _ => out.put(&format!("flow{end}.vtr"), &volume.rectilinear()?),
+            };
+        }
         match [spacing(&edges[0]), spacing(&edges[1])] {
             [Some(dx), Some(dy)] => {
                 let image = Image {
@@ -323,16 +404,22 @@ impl Outcome {
         );
         for loads in &found.bodies {
             let number = |value: f64| format!("{value:.6}");
+            let force = [Some(loads.force_x), Some(loads.force_y), loads.force_z];
+            let moment = [loads.moment_x, loads.moment_y, Some(loads.moment)];
+            let listed = |values: [Option<f64>; 3]| {
+                let values = values.into_iter().flatten().map(number);
+                values.collect::<Vec<_>>().join(", ")
+            };
             let mut text = format!(
-                "force {}, {}; moment {}; heat {}",
-                number(loads.force_x),
-                number(loads.force_y),
-                number(loads.moment),
+                "force {}; moment {}; heat {}",
+                listed(force),
+                listed(moment),
                 number(loads.heat)
             );
             let coefficients = [
                 ("C_D", loads.drag_coefficient),
                 ("C_L", loads.lift_coefficient),
+                ("C_S", loads.side_coefficient),
                 ("C_H", loads.heat_coefficient),
             ];
             for (name, value) in coefficients {
@@ -341,16 +428,30 @@ impl Outcome {
                 }
             }
             summary = summary.row(&loads.name, text);
-            if let Some([force, power, _]) = self.scales() {
-                summary = summary.row(
-                    "",
-                    format!(
-                        "force {}, {} N/m; heat {} W/m",
-                        short(force * loads.force_x),
-                        short(force * loads.force_y),
-                        short(power * loads.heat)
-                    ),
+            if let [Some(drag), Some(heat), Some(newton)] = [
+                loads.drag_free_molecular,
+                loads.heat_free_molecular,
+                loads.drag_newtonian,
+            ] {
+                let limits = format!(
+                    "without collisions C_D = {drag:.4}, C_H = {heat:.4}; by Newton's law C_D = {newton:.4}"
                 );
+                summary = summary.row("", limits);
+            }
+            if let Some([force, power, _]) = self.scales() {
+                let components = [Some(loads.force_x), Some(loads.force_y), loads.force_z];
+                let forces = components.into_iter().flatten();
+                let forces: Vec<String> = forces.map(|part| short(force * part)).collect();
+                let (of_force, of_power) = match self.case.is_in_space() {
+                    true => ("N", "W"),
+                    false => ("N/m", "W/m"),
+                };
+                let text = format!(
+                    "force {} {of_force}; heat {} {of_power}",
+                    forces.join(", "),
+                    short(power * loads.heat)
+                );
+                summary = summary.row("", text);
             }
         }
         for (name, flux) in &found.sides {
@@ -380,21 +481,28 @@ impl Outcome {
         let balance = &found.balance;
         self.verified
             .rows(summary)
-            .row(
-                "balance",
+            .row("balance", {
+                let momenta = [
+                    Some(balance.momentum_x),
+                    Some(balance.momentum_y),
+                    balance.momentum_z,
+                ];
+                let momenta = momenta.into_iter().flatten();
+                let momenta: Vec<String> = momenta.map(|part| format!("{part:.1e}")).collect();
                 format!(
-                    "mass {:.1e}, momentum {:.1e}, {:.1e}, energy {:.1e}",
-                    balance.mass, balance.momentum_x, balance.momentum_y, balance.energy
-                ),
-            )
+                    "mass {:.1e}, momentum {}, energy {:.1e}",
+                    balance.mass,
+                    momenta.join(", "),
+                    balance.energy
+                )
+            })
             .wall_time(total, "the iteration", spent)
     }
 
     /// Speed ratio of the first stream.
     fn speed(&self) -> Option<f64> {
-        let sides = &self.case.sides;
-        let sides = [&sides.left, &sides.right, &sides.bottom, &sides.top];
-        sides.into_iter().find_map(|side| match side {
+        let sides = self.case.named_sides();
+        sides.into_iter().find_map(|(_, side)| match side {
             Side::Stream(stream) => stream.speed_ratio,
             _ => None,
         })

@@ -27,6 +27,8 @@ pub(in crate::cli) struct Map {
     signed: bool,
     /// Share of each cell that has the field, if some lack it.
     shares: Option<Vec<f64>>,
+    /// Whether the rest is left blank.
+    blank: bool,
 }
 
 impl Map {
@@ -57,6 +59,7 @@ impl Map {
             levels,
             signed: false,
             shares: None,
+            blank: false,
         }
     }
 
@@ -64,6 +67,12 @@ impl Map {
     pub(in crate::cli) fn within(self, shares: Vec<f64>) -> Self {
         let shares = Some(shares);
         Self { shares, ..self }
+    }
+
+    /// The same with nothing where the shares are less than a half.
+    pub(in crate::cli) fn on_nothing(self) -> Self {
+        let blank = true;
+        Self { blank, ..self }
     }
 
     /// The same in two colours, one for each sign.
@@ -187,7 +196,7 @@ impl Map {
         }
         for (band, boxes) in boxes.into_iter().enumerate() {
             let is_body = band == self.bands();
-            if is_body && boxes.is_empty() {
+            if is_body && (boxes.is_empty() || self.blank) {
                 continue;
             }
             let colour = if is_body { BODY } else { self.colour(band) };

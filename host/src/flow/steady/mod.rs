@@ -21,6 +21,7 @@ use engine::{Sweeps, Vectors};
 use scattering_walls::ScatteringWalls;
 use sweep::{Inflow, Input, Sweep};
 
+use super::course::{Course, Ending, Step};
 use super::face::{Border, Emission, Wall};
 use super::gas::{UNKNOWNS, equilibrium};
 use super::problem::Problem;
@@ -31,44 +32,13 @@ use crate::error::{Error, Result};
 use crate::flow::machine::Machine;
 
 /// Weight of lagged inflow among the unknowns that are mixed.
-const LAGGED_WEIGHT: f64 = 0.02;
-
-/// Iterations without a smaller change after which the iteration stalls.
-const PATIENCE: usize = 150;
+pub(in crate::flow) const LAGGED_WEIGHT: f64 = 0.02;
 
 /// Roundoff of a change, over the largest value and in units of the arithmetic's.
-const ROUNDOFF: f64 = 32.0;
+pub(in crate::flow) const ROUNDOFF: f64 = 32.0;
 
 /// Least temperature of an outlet.
-const COLDEST: f64 = 1e-3;
-
-/// How an iteration ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::flow) enum Ending {
-    /// The change is below the tolerance.
-    Converged,
-    /// The change is roundoff, above the tolerance.
-    AtRoundoff,
-    /// The change falls no more.
-    Stalled,
-    /// The iterations are used up.
-    Unfinished,
-    /// The observer ended it.
-    Interrupted,
-}
-
-impl Ending {
-    /// The name in records.
-    pub(in crate::flow) fn name(self) -> &'static str {
-        match self {
-            Self::Converged => "converged",
-            Self::AtRoundoff => "at-roundoff",
-            Self::Stalled => "stalled",
-            Self::Unfinished => "unfinished",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
+pub(in crate::flow) const COLDEST: f64 = 1e-3;
 
 /// A steady flow in iteration.
 pub(in crate::flow) struct Steady<'a> {
@@ -76,7 +46,7 @@ pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) state: Unknowns,
     /// The sums of the last sweep.
     pub(in crate::flow) swept: Option<Swept>,
-    pub(in crate::flow) history: Vec<f64>,
+    pub(in crate::flow) course: Course,
     /// Emission of the segments, and of side walls.
     pub(in crate::flow) emission: Vec<Emission>,
     pub(in crate::flow) side_emission: [Vec<Emission>; 4],
@@ -157,7 +127,7 @@ impl<'a> Steady<'a> {
             scattering: ScatteringWalls::new(problem)?,
             state,
             swept: None,
-            history: Vec::new(),
+            course: Course::default(),
             emission,
             side_emission,
             gas_cells,
@@ -182,7 +152,6 @@ impl<'a> Steady<'a> {
         solver: &Solver,
         observe: &mut dyn FnMut(usize, f64) -> bool,
     ) -> Result<Ending> {
-        let mut best = (f64::INFINITY, 0);
         for iteration in 1..=solver.iterations {
             let swept = self.sweep()?;
             let mut next = self.next(&swept);
@@ -195,26 +164,16 @@ impl<'a> Steady<'a> {
             self.hold_mass(&mut next);
             let (change, roundoff) = self.change(&next);
             self.swept = Some(swept);
-            self.history.push(change);
             let goes_on = observe(iteration, change);
-            if change < best.0 {
-                best = (change, iteration);
-            }
             // Images and periods of the first sweep act in the second.
             let acts = iteration > 1 || !self.hands_on();
-            let ending = if acts && change < solver.tolerance {
-                Some(Ending::Converged)
-            } else if !goes_on {
-                Some(Ending::Interrupted)
-            } else if acts && change < roundoff {
-                Some(Ending::AtRoundoff)
-            } else if iteration - best.1 >= PATIENCE {
-                Some(Ending::Stalled)
-            } else if iteration == solver.iterations {
-                Some(Ending::Unfinished)
-            } else {
-                None
+            let step = Step {
+                change,
+                roundoff,
+                acts,
+                goes_on,
             };
+            let ending = self.course.after(step, solver);
             if let Some(ending) = ending {
                 self.state = next;
                 return Ok(ending);

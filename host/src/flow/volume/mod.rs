@@ -1,8 +1,22 @@
 //! Steady flows past and through bodies in space, over the full velocity space.
 
+mod check;
 mod engine;
+mod face;
 mod gas;
 mod nodes;
+mod problem;
 mod reference;
+mod results;
+mod smooth;
 mod space;
+mod steady;
 mod sweep;
+
+pub(in crate::flow) use problem::{Problem, edges_of, nodes_of};
+pub(in crate::flow) use results::findings;
+pub use smooth::smoothed;
+pub(in crate::flow) use steady::{Steady, Unknowns};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,389 @@
+//! From a case in space to the problem that is solved: space, nodes, gas and faces.
+
+use rayon::prelude::*;
+
+use super::face::{Border, Emission, Emitter, Wall};
+use super::gas::{State, maxwellian};
+use super::nodes::{self, Nodes};
+use super::space::{self, Solids, Space};
+use super::sweep::SIDES;
+use crate::error::{Error, Result};
+use crate::flow::case::{Case, Side};
+use crate::flow::gas::Gas;
+use crate::flow::outline::sin_cos;
+use crate::flow::problem::velocities_of;
+use crate::flow::space::edges;
+use crate::flow::{Along, Reservoir, Stream, Velocities};
+
+/// Speed ratio beyond which gas at rest at the stagnation temperature reaches less far than a Maxwellian.
+const FAST: f64 = 3.0;
+
+/// Reach of the stagnation state beyond that speed ratio, in the root of its temperature.
+const STAGNATION_REACH: f64 = 2.7;
+
+/// Relative error of density or energy of a state on the nodes beyond which a case is refused, and beyond which it warns.
+const WORST_NODES: f64 = 1e-2;
+const POOR_NODES: f64 = 1e-3;
+
+/// A case in the form that is solved.
+pub(in crate::flow) struct Problem {
+    pub(in crate::flow) gas: Gas,
+    pub(in crate::flow) space: Space,
+    pub(in crate::flow) nodes: Nodes,
+    pub(in crate::flow) borders: [Border; SIDES],
+    /// Walls of the facets.
+    pub(in crate::flow) walls: Vec<Wall>,
+    /// What each facet emits.
+    pub(in crate::flow) emission: Vec<Emission>,
+    /// What walls and inflows at sides emit.
+    pub(in crate::flow) side_emission: [Option<Emission>; SIDES],
+    /// Centres of the bodies.
+    pub(in crate::flow) centres: Vec<[f64; 3]>,
+    pub(in crate::flow) start: State,
+    /// The stream that coefficients refer to.
+    pub(in crate::flow) stream: Option<State>,
+}
+
+impl Problem {
+    /// Builds the grid, `coarser` times as wide as the case says, and all that lies on it.
+    ///
+    /// # Errors
+    /// Faults that only the grid shows: bodies that miss the domain, ports inside of bodies.
+    pub(in crate::flow) fn new(case: &Case, coarser: f64) -> Result<Self> {
+        let gas = Gas::new(&case.gas);
+        let solids = Solids::new(&case.bodies);
+        let centres = solids.centres();
+        let mut space = space::build(edges_of(case, coarser, &solids.lines()), &solids)?;
+        let nodes = nodes_of(case)?;
+        space.warnings.extend(check_nodes(case, &gas, &nodes)?);
+        let named = case.named_sides();
+        let mut borders = [Border::Mirror; SIDES];
+        for (k, (name, side)) in named.iter().enumerate() {
+            borders[k] = border(side, k, gas.linear)?;
+            check_border(&borders[k], k, name, &space, &nodes)?;
+        }
+        let usual = if gas.linear { 0.0 } else { 1.0 };
+        let walls: Vec<Wall> = space
+            .facets
+            .iter()
+            .map(|facet| {
+                let body = &case.bodies[facet.body];
+                let mut velocity = body.velocity.unwrap_or_default().0;
+                if let Some(rate) = body.rotation {
+                    let centre = centres[facet.body];
+                    velocity[0] -= rate * (facet.point[1] - centre[1]);
+                    velocity[1] += rate * (facet.point[0] - centre[0]);
+                }
+                // A wall that moves along its normal would let gas through.
+                let through: f64 = (0..3).map(|k| velocity[k] * facet.normal[k]).sum();
+                Wall {
+                    temperature: number(body.temperature.as_ref(), usual),
+                    velocity: std::array::from_fn(|k| velocity[k] - through * facet.normal[k]),
+                }
+            })
+            .collect();
+        let stream = named.iter().find_map(|(_, side)| match side {
+            Side::Stream(stream) if !gas.linear => Some(stream_state(stream, false)),
+            _ => None,
+        });
+        let start = match &case.start {
+            Some(s) => {
+                let [x, y, z] = s.velocity.0;
+                [s.density, x, y, z, s.temperature]
+            }
+            None => start(&borders, gas.linear),
+        };
+        let emission = emissions(&gas, &nodes, &space, &walls);
+        let side_emission = std::array::from_fn(|k| match borders[k] {
+            Border::Wall(wall, _) | Border::Inflow(_, wall) => {
+                let mut inward = [0.0; 3];
+                inward[k / 2] = if k % 2 == 0 { 1.0 } else { -1.0 };
+                Some(Emitter::new(&gas, &nodes).emission(wall, inward))
+            }
+            _ => None,
+        });
+        Ok(Self {
+            gas,
+            space,
+            nodes,
+            borders,
+            walls,
+            emission,
+            side_emission,
+            centres,
+            start,
+            stream: stream.filter(|s| s[1] != 0.0 || s[2] != 0.0 || s[3] != 0.0),
+        })
+    }
+
+    /// Whether no gas enters or leaves: the mass is that of the start.
+    pub(in crate::flow) fn is_closed(&self) -> bool {
+        self.borders.iter().enumerate().all(|(k, border)| {
+            let shut = matches!(
+                border,
+                Border::Mirror | Border::Periodic(..) | Border::Wall(..)
+            );
+            let is_gas = |cell: usize| self.space.is_gas(cell);
+            shut || !self.space.border(k).into_iter().any(is_gas)
+        })
+    }
+}
+
+fn emissions(gas: &Gas, nodes: &Nodes, space: &Space, walls: &[Wall]) -> Vec<Emission> {
+    const MANY: usize = 64;
+    let chunks = space.facets.par_chunks(MANY).zip(walls.par_chunks(MANY));
+    let emissions = chunks.flat_map_iter(|(facets, walls)| {
+        let mut emitter = Emitter::new(gas, nodes);
+        let pairs = facets.iter().zip(walls);
+        let each = pairs.map(|(facet, wall)| emitter.emission(*wall, facet.normal));
+        each.collect::<Vec<_>>()
+    });
+    emissions.collect()
+}
+
+/// The number of a wall that has no table.
+fn number(of: Option<&Along>, usual: f64) -> f64 {
+    of.map_or(usual, |along| along.at(0.0, None))
+}
+
+/// Edges of the cells, `coarser` times as wide as the case says, with edges on lines of bodies.
+pub(in crate::flow) fn edges_of(case: &Case, coarser: f64, lines: &[Vec<f64>; 3]) -> [Vec<f64>; 3] {
+    let domain = &case.domain;
+    let (h, largest) = (domain.h * coarser, domain.largest * coarser);
+    // Refinement keeps the map from cells to places.
+    let growth = domain.growth.powf(coarser);
+    let ends = [domain.x, domain.y, domain.z.unwrap_or_default()];
+    let core = |k: usize| domain.core.as_ref().map_or(ends[k], |core| core[k]);
+    [0, 1, 2].map(|k| edges(ends[k], core(k), h, growth, largest, &lines[k]))
+}
+
+/// The state of a resolved stream.
+fn stream_state(stream: &Stream, linear: bool) -> State {
+    let usual = if linear { 0.0 } else { 1.0 };
+    let speed = stream.speed_ratio.unwrap_or(0.0);
+    let (sin, cos) = sin_cos(stream.angle);
+    let (up, level) = sin_cos(stream.elevation);
+    [
+        stream.density.unwrap_or(usual),
+        speed * level * cos,
+        speed * level * sin,
+        speed * up,
+        stream.temperature.unwrap_or(usual),
+    ]
+}
+
+/// The state of a resolved reservoir.
+fn reservoir_state(reservoir: &Reservoir, linear: bool) -> State {
+    let usual = if linear { 0.0 } else { 1.0 };
+    let density = reservoir.density.unwrap_or(usual);
+    let temperature = reservoir.temperature.unwrap_or(usual);
+    [density, 0.0, 0.0, 0.0, temperature]
+}
+
+fn border(side: &Side, k: usize, linear: bool) -> Result<Border> {
+    let usual = if linear { 0.0 } else { 1.0 };
+    Ok(match side {
+        Side::Stream(stream) => Border::Given(stream_state(stream, linear)),
+        Side::Reservoir(reservoir) => Border::Given(reservoir_state(reservoir, linear)),
+        Side::Outlet { pressure } => Border::Outlet(*pressure),
+        Side::Vacuum if linear => Border::Given([0.0; 5]),
+        Side::Vacuum => Border::Given([0.0, 0.0, 0.0, 0.0, 1.0]),
+        Side::Mirror => Border::Mirror,
+        Side::Periodic {
+            jump,
+            jump_temperature,
+            factor,
+        } => {
+            let jump = [jump - jump_temperature, 0.0, 0.0, 0.0, *jump_temperature];
+            Border::Periodic(jump, *factor)
+        }
+        Side::Inflow {
+            mass_flow,
+            temperature,
+        } => {
+            let wall = Wall {
+                temperature: temperature.unwrap_or(usual),
+                velocity: [0.0; 3],
+            };
+            Border::Inflow(*mass_flow, wall)
+        }
+        Side::Wall {
+            temperature,
+            velocity,
+            accommodation,
+        } => {
+            let mut along = [0.0; 3];
+            along[space::across(k / 2)[0]] = velocity.at(0.0, None);
+            let wall = Wall {
+                temperature: number(temperature.as_ref(), usual),
+                velocity: along,
+            };
+            Border::Wall(wall, accommodation.diffuse())
+        }
+        Side::Split { .. } => {
+            return Err(Error::Numerical("a side in space has one state".to_owned()));
+        }
+    })
+}
+
+/// Refuses a port wholly inside of a body, and a mirror that the nodes do not have.
+fn check_border(border: &Border, k: usize, name: &str, space: &Space, nodes: &Nodes) -> Result<()> {
+    let lets_in = match border {
+        Border::Given(state) => state[0] != 0.0 || state[4] != 1.0,
+        Border::Inflow(..) | Border::Outlet(_) => true,
+        _ => false,
+    };
+    let is_open = |cell: usize| space.open[cell][k] > 0.0;
+    if lets_in && !space.border(k).into_iter().any(is_open) {
+        return Err(Error::invalid(
+            format!("sides.{name}"),
+            "a port wholly inside of bodies",
+            "a side with gas beside it, or `wall` or `vacuum` for one without",
+        ));
+    }
+    let mirrors = match border {
+        Border::Mirror => true,
+        Border::Wall(_, share) => *share < 1.0,
+        _ => false,
+    };
+    if mirrors && !nodes.is_symmetric(k / 2) {
+        return Err(Error::invalid(
+            format!("sides.{name}"),
+            "a side that mirrors",
+            "velocities that are symmetric about it: `velocities = { kind = \"gauss\" }`, or a mirror along the stream",
+        ));
+    }
+    Ok(())
+}
+
+/// The state from which a case without one starts: that of the first port.
+fn start(borders: &[Border; SIDES], linear: bool) -> State {
+    if linear {
+        return [0.0; 5];
+    }
+    let given = borders.iter().find_map(|border| match border {
+        Border::Given(state) if state[0] > 0.0 => Some(*state),
+        _ => None,
+    });
+    given.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0])
+}
+
+/// The nodes of a case.
+///
+/// # Errors
+/// Velocities of a plane.
+pub(in crate::flow) fn nodes_of(case: &Case) -> Result<Nodes> {
+    let axes = match velocities_of(case) {
+        Velocities::Gauss {
+            points,
+            temperature,
+        } => {
+            let axis = nodes::gauss(points, temperature, case.gas.linear)?;
+            [axis.clone(), axis.clone(), axis]
+        }
+        Velocities::Uniform { step, reach } => uniform(case, step, reach),
+        Velocities::Polar { .. } => {
+            return Err(Error::Numerical(
+                "polar velocities belong to a plane".to_owned(),
+            ));
+        }
+    };
+    Ok(Nodes::new(axes))
+}
+
+/// The states that the gas of a case certainly has: those of sides and walls.
+fn states(case: &Case) -> Vec<(String, State)> {
+    let usual = if case.gas.linear { 0.0 } else { 1.0 };
+    let mut states = Vec::new();
+    for (name, side) in case.named_sides() {
+        let state = match side {
+            Side::Stream(stream) => stream_state(stream, false),
+            Side::Reservoir(reservoir) => reservoir_state(reservoir, false),
+            Side::Wall {
+                temperature,
+                velocity,
+                ..
+            } => {
+                let speed = velocity.at(0.0, None).abs();
+                let temperature = number(temperature.as_ref(), usual);
+                [1.0, speed, speed, speed, temperature]
+            }
+            Side::Inflow { temperature, .. } => [1.0, 0.0, 0.0, 0.0, temperature.unwrap_or(usual)],
+            _ => continue,
+        };
+        states.push((format!("sides.{name}"), state));
+    }
+    for (k, body) in case.bodies.iter().enumerate() {
+        let [x, y, z] = body.velocity.unwrap_or_default().0;
+        let temperature = number(body.temperature.as_ref(), usual);
+        states.push((format!("body {}", k + 1), [1.0, x, y, z, temperature]));
+    }
+    states
+}
+
+fn square(s: &State) -> f64 {
+    s[1] * s[1] + s[2] * s[2] + s[3] * s[3]
+}
+
+/// Refuses nodes that do not hold the states of a nonlinear case, and warns of those that hold them poorly.
+fn check_nodes(case: &Case, gas: &Gas, nodes: &Nodes) -> Result<Option<String>> {
+    if gas.linear {
+        return Ok(None);
+    }
+    let mut poor = None;
+    for (place, state) in states(case) {
+        let (n, t) = (state[0], state[4]);
+        if n == 0.0 {
+            continue;
+        }
+        let [density, energy] = nodes.hold(&maxwellian(gas, state));
+        let errors = [
+            density / n - 1.0,
+            energy / (n * (square(&state) + 1.5 * t)) - 1.0,
+        ];
+        let error = errors.iter().fold(0.0_f64, |m, e| m.max(e.abs()));
+        let (share, remedy) = (
+            format!("a Maxwellian that is {:.1}% off", 100.0 * error),
+            "more and wider velocities; without [velocities] they are chosen",
+        );
+        if error.is_nan() || error > WORST_NODES {
+            return Err(Error::invalid(place, share, remedy));
+        }
+        if error > POOR_NODES && poor.is_none() {
+            poor = Some(format!("{place}: the velocities hold {share}; {remedy}"));
+        }
+    }
+    Ok(poor)
+}
+
+/// Uniform axes around the states of a case and its stagnation state.
+fn uniform(case: &Case, step: f64, reach: f64) -> [nodes::Axis; 3] {
+    let mut states: Vec<State> = states(case).into_iter().map(|(_, state)| state).collect();
+    if states.is_empty() {
+        states.push([1.0, 0.0, 0.0, 0.0, 1.0]);
+    }
+    let most = |of: &dyn Fn(&State) -> f64| states.iter().map(of).fold(0.0, f64::max);
+    let fastest = most(&square);
+    let hottest = most(&|s| s[4] + 0.4 * square(s));
+    let coldest = states.iter().map(|s| s[4]).fold(f64::INFINITY, f64::min);
+    let far = match fastest > FAST * FAST {
+        true => STAGNATION_REACH,
+        false => reach,
+    };
+    let named = case.named_sides();
+    let is_mirror = |k: usize| matches!(named.get(k), Some((_, Side::Mirror)));
+    [0, 1, 2].map(|axis: usize| {
+        let mut low = -far * hottest.sqrt();
+        let mut high = -low;
+        for s in &states {
+            low = low.min(s[axis + 1] - reach * s[4].sqrt());
+            high = high.max(s[axis + 1] + reach * s[4].sqrt());
+        }
+        // A mirror needs each velocity's image; without a component along an axis the states are symmetric.
+        if is_mirror(2 * axis) || is_mirror(2 * axis + 1) {
+            high = high.max(-low);
+            low = -high;
+        }
+        nodes::uniform([low, high], step * coldest.sqrt())
+    })
+}

@@ -1,0 +1,545 @@
+//! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
+
+use super::engine::{Loops, Sweeps, Vectors};
+use super::face::Border;
+use super::gas::{self, State, UNKNOWNS, equilibrium, maxwellian};
+use super::problem::Problem;
+use super::space::Space;
+use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
+use crate::bgk::steady::anderson::Anderson;
+use crate::error::{Error, Result};
+use crate::flow::Solver;
+use crate::flow::course::{Course, Ending, Step};
+use crate::flow::machine::Machine;
+use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
+
+/// The unknowns of a flow.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct Unknowns {
+    /// Fields of each cell.
+    pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
+    /// Density that each facet emits.
+    pub(in crate::flow) facets: Vec<f64>,
+    /// Density that the faces of side walls emit; one of an inflow.
+    pub(in crate::flow) sides: [Vec<f64>; SIDES],
+    /// Inflow of the last sweep that periodic sides, mirrors that face each other and walls hand on, `[face][node]`.
+    pub(in crate::flow) lagged: [Vec<f64>; SIDES],
+}
+
+/// A steady flow in iteration.
+pub(in crate::flow) struct Steady<'a> {
+    pub(in crate::flow) problem: &'a Problem,
+    pub(in crate::flow) state: Unknowns,
+    /// The sums of the last sweep.
+    pub(in crate::flow) swept: Option<Swept>,
+    pub(in crate::flow) course: Course,
+    gas_cells: Vec<usize>,
+    machine: Machine,
+    /// The machine at work, from the first sweep on.
+    engine: Option<Box<dyn Sweeps>>,
+    /// Sides whose mirror acts within a sweep.
+    mirrors: [bool; SIDES],
+    /// Sides with lagged inflow.
+    lags: [bool; SIDES],
+    /// Whether rows along x close on themselves.
+    closes: bool,
+    mass: f64,
+    anderson: Anderson,
+}
+
+impl<'a> Steady<'a> {
+    /// Starts from the state of the problem.
+    pub(in crate::flow) fn new(problem: &'a Problem, solver: &Solver, machine: &Machine) -> Self {
+        let space = &problem.space;
+        let gas_cells: Vec<usize> = (0..space.len()).filter(|&k| space.is_gas(k)).collect();
+        let start = gas::unknowns(&problem.gas, problem.start);
+        let mut cells = vec![[0.0; UNKNOWNS]; space.len()];
+        for &k in &gas_cells {
+            cells[k] = start;
+        }
+        let borders = &problem.borders;
+        let is_mirror = |k: usize| matches!(borders[k], Border::Mirror);
+        // Of two mirrors that face each other the lower one acts within the sweep.
+        let mirrors = std::array::from_fn(|k| is_mirror(k) && !(k % 2 == 1 && is_mirror(k - 1)));
+        let closes = problem.gas.linear && matches!(borders[0], Border::Periodic(..));
+        let lags: [bool; SIDES] = std::array::from_fn(|k| match borders[k] {
+            Border::Mirror => !mirrors[k],
+            Border::Wall(_, share) => share < 1.0,
+            Border::Periodic(..) => !(closes && k < 2),
+            _ => false,
+        });
+        let density = problem.start[0];
+        let values = start_values(problem);
+        let state = Unknowns {
+            facets: vec![density; space.facets.len()],
+            sides: std::array::from_fn(|k| match borders[k] {
+                Border::Wall(..) => vec![density; space.faces(k)],
+                Border::Inflow(..) => vec![density],
+                _ => Vec::new(),
+            }),
+            lagged: std::array::from_fn(|k| match lags[k] {
+                true => values.repeat(space.faces(k)),
+                false => Vec::new(),
+            }),
+            cells,
+        };
+        Self {
+            problem,
+            mass: mass(space, &state),
+            state,
+            swept: None,
+            course: Course::default(),
+            gas_cells,
+            machine: machine.clone(),
+            engine: None,
+            mirrors,
+            lags,
+            closes,
+            anderson: Anderson::new(solver.depth),
+        }
+    }
+
+    /// Iterates to the end.
+    ///
+    /// # Errors
+    /// A density or temperature that is not positive; those of a GPU.
+    pub(in crate::flow) fn solve(
+        &mut self,
+        solver: &Solver,
+        observe: &mut dyn FnMut(usize, f64) -> bool,
+    ) -> Result<Ending> {
+        for iteration in 1..=solver.iterations {
+            let swept = self.sweep()?;
+            let mut next = self.next(&swept);
+            self.keep_admissible(&mut next)?;
+            self.hold_mass(&mut next);
+            let (change, roundoff) = self.change(&next);
+            self.swept = Some(swept);
+            let step = Step {
+                change,
+                roundoff,
+                // Images and periods of the first sweep act in the second.
+                acts: iteration > 1 || !self.lags.contains(&true),
+                goes_on: observe(iteration, change),
+            };
+            if let Some(ending) = self.course.after(step, solver) {
+                self.state = next;
+                return Ok(ending);
+            }
+            self.mix(next);
+        }
+        Ok(Ending::Unfinished)
+    }
+
+    /// Sweeps from the present state.
+    fn sweep(&mut self) -> Result<Swept> {
+        let (sweep, input) = self.parts();
+        let engine = match &mut self.engine {
+            Some(engine) => engine,
+            none => none.insert(engine(&self.machine)?),
+        };
+        engine.run(&sweep, &input)
+    }
+
+    /// A sweep, and the present state as its input.
+    pub(super) fn parts(&self) -> (Sweep<'a>, Input) {
+        let problem = self.problem;
+        let (gas, space) = (&problem.gas, &problem.space);
+        let mut cells = vec![[0.0; 9]; space.len()];
+        for &k in &self.gas_cells {
+            cells[k] = gas::coefficients(gas, &self.state.cells[k]);
+        }
+        let walls = problem.walls.iter().zip(&self.state.facets);
+        let input = Input {
+            cells,
+            facets: walls
+                .map(|(wall, &density)| maxwellian(gas, wall.state(density)))
+                .collect(),
+            sides: std::array::from_fn(|k| self.inflow(k)),
+        };
+        let sweep = Sweep {
+            space,
+            nodes: &problem.nodes,
+            linear: gas.linear,
+            // A periodic side takes in what left through the other.
+            kept: std::array::from_fn(|k| self.lags[k]),
+            mirrors: self.mirrors,
+        };
+        (sweep, input)
+    }
+
+    fn inflow(&self, k: usize) -> Inflow {
+        let problem = self.problem;
+        let gas = &problem.gas;
+        let lagged = || self.state.lagged[k].clone();
+        match problem.borders[k] {
+            Border::Given(state) => Inflow::Same(maxwellian(gas, state)),
+            Border::Outlet(pressure) => {
+                let faces = problem.space.border(k).into_iter();
+                let states = faces.map(|cell| self.behind(cell, pressure));
+                Inflow::Faces(states.map(|state| maxwellian(gas, state)).collect())
+            }
+            Border::Mirror if self.mirrors[k] => Inflow::Mirror,
+            Border::Mirror => Inflow::Values(lagged()),
+            Border::Periodic(jump, _) if self.closes && k < 2 => {
+                Inflow::Closed(maxwellian(gas, jump))
+            }
+            Border::Periodic(..) => Inflow::Values(lagged()),
+            Border::Inflow(_, wall) => {
+                let density = self.state.sides[k].first().copied().unwrap_or(0.0);
+                Inflow::Same(maxwellian(gas, wall.state(density)))
+            }
+            Border::Wall(wall, share) => {
+                let densities = self.state.sides[k].iter();
+                let faces = densities.map(|&density| maxwellian(gas, wall.state(density)));
+                match self.lags[k] {
+                    true => Inflow::Wall(faces.collect(), share, lagged()),
+                    false => Inflow::Faces(faces.collect()),
+                }
+            }
+        }
+    }
+
+    /// The gas behind an outlet, beside a cell.
+    fn behind(&self, cell: usize, pressure: f64) -> State {
+        let problem = self.problem;
+        if !problem.space.is_gas(cell) {
+            return [0.0, 0.0, 0.0, 0.0, 1.0];
+        }
+        let [_, x, y, z, t] = gas::state(&problem.gas, &self.state.cells[cell]);
+        if problem.gas.linear {
+            return [pressure - t, x, y, z, t];
+        }
+        let t = t.max(COLDEST);
+        [pressure / t, x, y, z, t]
+    }
+
+    /// The state that a sweep makes of the present one.
+    fn next(&self, swept: &Swept) -> Unknowns {
+        let problem = self.problem;
+        let mut next = self.state.clone();
+        for &k in &self.gas_cells {
+            next.cells[k] = gas::swept(&problem.gas, &self.state.cells[k], &swept.cells[k]);
+        }
+        let arriving = swept.facets.iter().zip(&problem.emission);
+        for (density, (arriving, emission)) in next.facets.iter_mut().zip(arriving) {
+            *density = emission.density(arriving[0]);
+        }
+        for k in 0..SIDES {
+            if let Some(emission) = &problem.side_emission[k] {
+                match problem.borders[k] {
+                    Border::Inflow(flow, _) => {
+                        let (out, area) = self.leaving(swept, k);
+                        let density = emission.density((flow + out) / area);
+                        // A pump that takes more than arrives lets nothing in.
+                        let least = if problem.gas.linear {
+                            f64::NEG_INFINITY
+                        } else {
+                            0.0
+                        };
+                        next.sides[k][0] = density.max(least);
+                    }
+                    _ => {
+                        let faces = next.sides[k].iter_mut().zip(&swept.sides[k]);
+                        faces.for_each(|(density, [leaving, _])| {
+                            *density = emission.density(leaving[0]);
+                        });
+                    }
+                }
+            }
+            if self.lags[k] {
+                next.lagged[k] = self.handed_on(swept, k);
+            }
+        }
+        next
+    }
+
+    /// Mass that leaves through the open parts of a side, and their area.
+    fn leaving(&self, swept: &Swept, side: usize) -> (f64, f64) {
+        let space = &self.problem.space;
+        let faces = space.border(side).into_iter().zip(&swept.sides[side]);
+        faces.fold((0.0, 0.0), |(out, area), (cell, [leaving, _])| {
+            let open = space.open[cell][side];
+            (out + open * leaving[0], area + open)
+        })
+    }
+
+    /// Inflow through a side from what the last sweep let out.
+    fn handed_on(&self, swept: &Swept, k: usize) -> Vec<f64> {
+        let problem = self.problem;
+        let nodes = &problem.nodes;
+        let count = nodes.len();
+        let enters = |m: usize| (nodes.v[k / 2][m] > 0.0) == k.is_multiple_of(2);
+        let mut values = vec![0.0; swept.left[k].len()];
+        let (own, from): (Vec<f64>, Vec<usize>) = match problem.borders[k] {
+            Border::Periodic(jump, _) if problem.gas.linear => {
+                // The jump falls from the lower to the upper side.
+                let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
+                let jump = maxwellian(&problem.gas, jump);
+                let value = |m: usize| sign * equilibrium(true, &jump, nodes.velocity(m));
+                ((0..count).map(value).collect(), (0..count).collect())
+            }
+            Border::Periodic(..) => (vec![0.0; count], (0..count).collect()),
+            _ => {
+                let images = (0..count).map(|m| nodes.image(m, k / 2));
+                (vec![0.0; count], images.collect())
+            }
+        };
+        let (side, factor) = match problem.borders[k] {
+            Border::Periodic(_, fall) => (k ^ 1, self.factor(swept, k, fall)),
+            _ => (k, 1.0),
+        };
+        let rows = values.chunks_exact_mut(count);
+        for (row, left) in rows.zip(swept.left[side].chunks_exact(count)) {
+            for m in (0..count).filter(|&m| enters(m)) {
+                row[m] = factor * left[from[m]] + own[m];
+            }
+        }
+        values
+    }
+
+    /// The factor on what enters through a periodic side of a nonlinear flow along which the density falls by `fall`.
+    ///
+    /// The lower side takes what leaves the upper one over `fall`. The factor of the upper side, near `fall`, follows from the mass: as much passes one as the other.
+    fn factor(&self, swept: &Swept, side: usize, fall: f64) -> f64 {
+        if fall == 1.0 || side.is_multiple_of(2) {
+            return 1.0 / fall;
+        }
+        let (lower, upper) = (self.leaving(swept, side ^ 1).0, self.leaving(swept, side).0);
+        let balanced = 1.0 - upper / lower * (1.0 / fall - 1.0);
+        // Far from the steady flow the masses say nothing.
+        match balanced.is_finite() {
+            true => balanced.clamp(0.5 * fall.min(1.0), 2.0 * fall.max(1.0)),
+            false => fall,
+        }
+    }
+
+    /// Moves a cell without positive density and temperature towards its present state.
+    fn keep_admissible(&self, next: &mut Unknowns) -> Result<()> {
+        for &k in &self.gas_cells {
+            let mut share = 0.5;
+            while !gas::is_admissible(&self.problem.gas, &next.cells[k]) {
+                if share < 1e-3 || !next.cells[k].iter().all(|x| x.is_finite()) {
+                    let [x, y, z] = self.problem.space.centroid[k];
+                    return Err(Error::Numerical(format!(
+                        "the gas at ({x:.4}, {y:.4}, {z:.4}) has no positive density or temperature; finer cells and velocities help, as do gas beside it from `start`"
+                    )));
+                }
+                for c in 0..UNKNOWNS {
+                    let old = self.state.cells[k][c];
+                    next.cells[k][c] = old + share * (next.cells[k][c] - old);
+                }
+                share *= 0.5;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the mass of a closed space, which the equations leave open.
+    fn hold_mass(&self, next: &mut Unknowns) {
+        if !self.problem.is_closed() {
+            return;
+        }
+        let missing = self.mass - mass(&self.problem.space, next);
+        if self.problem.gas.linear {
+            let volume: f64 = self.problem.space.volume.iter().sum();
+            let add = missing / volume;
+            for &k in &self.gas_cells {
+                next.cells[k][0] += add;
+                next.cells[k][4] += 1.5 * add;
+            }
+            let densities = next.facets.iter_mut();
+            densities
+                .chain(next.sides.iter_mut().flatten())
+                .chain(next.lagged.iter_mut().flatten())
+                .for_each(|rho| *rho += add);
+        } else {
+            let factor = self.mass / (self.mass - missing);
+            next.cells.iter_mut().flatten().for_each(|x| *x *= factor);
+            let densities = next.facets.iter_mut();
+            densities
+                .chain(next.sides.iter_mut().flatten())
+                .chain(next.lagged.iter_mut().flatten())
+                .for_each(|x| *x *= factor);
+        }
+    }
+
+    /// The largest change of density, momentum and energy over the range of each, and what roundoff makes of it.
+    fn change(&self, next: &Unknowns) -> (f64, f64) {
+        let mut ranges = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 5];
+        for &k in &self.gas_cells {
+            for (c, [low, high, most, changed]) in ranges.iter_mut().enumerate() {
+                let value = next.cells[k][c];
+                *low = low.min(value);
+                *high = high.max(value);
+                *most = most.max(value.abs());
+                *changed = changed.max((value - self.state.cells[k][c]).abs());
+            }
+        }
+        let spread = ranges.map(|[low, high, _, _]| high - low);
+        let widest = spread.iter().copied().fold(0.0, f64::max);
+        let unit = self.engine.as_ref().map_or(f64::EPSILON, |e| e.unit());
+        let mut largest = (0.0_f64, 0.0_f64);
+        for ([_, _, most, changed], spread) in ranges.iter().zip(spread) {
+            let scale = match self.problem.gas.linear {
+                true => spread.max(1e-2 * widest).max(1e-300),
+                false => spread.max(1e-2 * most).max(1e-3 * widest).max(1e-6),
+            };
+            largest.0 = largest.0.max(changed / scale);
+            largest.1 = largest.1.max(ROUNDOFF * unit * most / scale);
+        }
+        largest
+    }
+
+    /// Goes on from the mixed state, or from the new one where the mixed one has no positive density or temperature.
+    fn mix(&mut self, next: Unknowns) {
+        let mut x = self.pack(&self.state);
+        let y = self.pack(&next);
+        self.anderson.mix(&mut x, &y);
+        let mut mixed = next.clone();
+        self.unpack(&x, &mut mixed);
+        let gas = &self.problem.gas;
+        let good = self
+            .gas_cells
+            .iter()
+            .all(|&k| gas::is_admissible(gas, &mixed.cells[k]))
+            && (gas.linear
+                || (mixed.facets.iter().all(|&rho| rho >= 0.0)
+                    && mixed.sides.iter().flatten().all(|&rho| rho >= 0.0)));
+        if good {
+            self.state = mixed;
+        } else {
+            self.anderson.clear();
+            self.state = next;
+        }
+    }
+
+    fn pack(&self, state: &Unknowns) -> Vec<f64> {
+        let cells = self.gas_cells.iter().flat_map(|&k| state.cells[k]);
+        let mut x: Vec<f64> = cells.collect();
+        x.extend(&state.facets);
+        x.extend(state.sides.iter().flatten());
+        let lagged = state.lagged.iter().flatten();
+        x.extend(lagged.map(|value| LAGGED_WEIGHT * value));
+        x
+    }
+
+    fn unpack(&self, x: &[f64], state: &mut Unknowns) {
+        let mut values = x.iter().copied();
+        let mut take = |to: &mut f64| {
+            if let Some(value) = values.next() {
+                *to = value;
+            }
+        };
+        for &k in &self.gas_cells {
+            state.cells[k].iter_mut().for_each(&mut take);
+        }
+        state.facets.iter_mut().for_each(&mut take);
+        state.sides.iter_mut().flatten().for_each(&mut take);
+        for to in state.lagged.iter_mut().flatten() {
+            take(to);
+            *to /= LAGGED_WEIGHT;
+        }
+    }
+
+    /// Takes fields up from another grid.
+    pub(in crate::flow) fn start_from(&mut self, coarse: &Problem, state: &Unknowns) {
+        let fine = &self.problem.space;
+        let gas = &self.problem.gas;
+        let interpolation = Interpolation {
+            space: &coarse.space,
+            state,
+        };
+        for &k in &self.gas_cells {
+            if let Some(w) = interpolation.at(fine.centroid[k]) {
+                self.state.cells[k] = w;
+            }
+        }
+        for (s, facet) in fine.facets.iter().enumerate() {
+            // The walls emit about what the gas beside them has.
+            let w = &self.state.cells[facet.cell];
+            self.state.facets[s] = gas::state(gas, w)[0];
+        }
+        for (k, densities) in self.state.sides.iter_mut().enumerate() {
+            let faces = densities.iter_mut().zip(fine.border(k));
+            for (density, cell) in faces {
+                if fine.is_gas(cell) {
+                    *density = gas::state(gas, &self.state.cells[cell])[0];
+                }
+            }
+        }
+    }
+}
+
+/// Fields between the middles of the cells of a solved flow.
+struct Interpolation<'a> {
+    space: &'a Space,
+    state: &'a Unknowns,
+}
+
+impl Interpolation<'_> {
+    /// The unknowns at a point, linear between the cells around it that hold gas; none where none does.
+    fn at(&self, point: [f64; 3]) -> Option<[f64; UNKNOWNS]> {
+        let counts = self.space.counts();
+        let along = [0, 1, 2].map(|axis: usize| between(&self.space.edges[axis], point[axis]));
+        let (mut total, mut sum) = (0.0, [0.0; UNKNOWNS]);
+        for (z, along_z) in along[2] {
+            for (y, along_y) in along[1] {
+                for (x, along_x) in along[0] {
+                    let k = (z * counts[1] + y) * counts[0] + x;
+                    // A cell that touches the point counts a little even where its share is nothing.
+                    let share = along_x * along_y * along_z + 1e-9;
+                    if self.space.is_gas(k) {
+                        total += share;
+                        (0..UNKNOWNS).for_each(|c| sum[c] += share * self.state.cells[k][c]);
+                    }
+                }
+            }
+        }
+        (total > 0.0).then(|| sum.map(|part| part / total))
+    }
+}
+
+/// The two cells between whose middles a place is, with their shares.
+fn between(edges: &[f64], x: f64) -> [(usize, f64); 2] {
+    let at = edges.partition_point(|edge| *edge <= x);
+    let at = at.clamp(1, edges.len() - 1) - 1;
+    let middle = |k: usize| 0.5 * (edges[k] + edges[k + 1]);
+    let low = if x < middle(at) {
+        at.saturating_sub(1)
+    } else {
+        at
+    };
+    let high = (low + 1).min(edges.len() - 2);
+    let apart = (middle(high) - middle(low)).max(f64::MIN_POSITIVE);
+    let share = ((x - middle(low)) / apart).clamp(0.0, 1.0);
+    [(low, 1.0 - share), (high, share)]
+}
+
+/// The engine of a machine.
+fn engine(machine: &Machine) -> Result<Box<dyn Sweeps>> {
+    Ok(match machine {
+        Machine::Cpu => Box::new(Vectors),
+        Machine::Reference => Box::new(Loops),
+        Machine::Cuda(..) | Machine::Emulator(_) => {
+            return Err(Error::invalid(
+                "backend",
+                "a GPU",
+                "--backend cpu for flows in space",
+            ));
+        }
+    })
+}
+
+/// Mass of the gas.
+fn mass(space: &Space, state: &Unknowns) -> f64 {
+    let volumes = space.volume.iter().zip(&state.cells);
+    volumes.map(|(v, w)| v * w[0]).sum()
+}
+
+/// Values at the nodes of the starting Maxwellian.
+fn start_values(problem: &Problem) -> Vec<f64> {
+    let c = maxwellian(&problem.gas, problem.start);
+    let value = |m: usize| equilibrium(problem.gas.linear, &c, problem.nodes.velocity(m));
+    (0..problem.nodes.len()).map(value).collect()
+}
