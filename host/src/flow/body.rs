@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::accommodation::Accommodation;
 use super::along::Along;
 use super::level::Level;
-use super::samples::Samples;
+use super::samples::{Samples, VoxelSamples};
 use super::vector::Vector;
+use super::volume::{Surface, VoxelWall};
 
 /// A body with its wall.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +40,9 @@ pub struct Body {
     pub accommodation: Accommodation,
 }
 
-/// The outline of a body.
+/// The outline of a body in a plane, or its surface in space.
+///
+/// In space a shape of the plane goes on along z without end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "shape", rename_all = "lowercase")]
 pub enum Shape {
@@ -110,6 +113,43 @@ pub enum Shape {
     Distance(Raster),
     /// The section of a closed surface in space, from an STL file.
     Outline(Section),
+    /// A sphere in space.
+    Sphere {
+        /// Its centre.
+        #[serde(default)]
+        centre: [f64; 3],
+        /// Its radius.
+        radius: f64,
+    },
+    /// A box in space.
+    Box {
+        /// Its centre.
+        #[serde(default)]
+        centre: [f64; 3],
+        /// Whole lengths of its sides.
+        size: [f64; 3],
+        /// Angle by which it is turned about z.
+        #[serde(default)]
+        angle: f64,
+    },
+    /// A round cylinder in space, closed at its ends.
+    Cylinder {
+        /// Middles of its two ends.
+        ends: [[f64; 3]; 2],
+        /// Its radius.
+        radius: f64,
+    },
+    /// A round cone in space, whole or cut off, closed at its ends.
+    Cone {
+        /// Middles of its two ends.
+        ends: [[f64; 3]; 2],
+        /// Radii of its two ends, of which one may be 0.
+        radii: [f64; 2],
+    },
+    /// A closed surface in space from an STL file.
+    Stl(Stl),
+    /// Voxels in space, of which those that are true are solid.
+    Voxels(Voxels),
     /// All of several shapes.
     Union {
         /// The shapes.
@@ -173,6 +213,56 @@ pub struct Section {
     /// Closed curves of the section; a point between an odd number of them is solid.
     #[serde(skip)]
     pub(in crate::flow) curves: Vec<Vec<[f64; 2]>>,
+}
+
+/// A closed surface in space.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stl {
+    /// The surface as STL, binary or ASCII.
+    pub file: PathBuf,
+    /// The length of a unit of the file.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// The place of the file's zero.
+    #[serde(default)]
+    pub origin: [f64; 3],
+    /// The surface in its place, once it was read.
+    #[serde(skip)]
+    pub(in crate::flow) surface: Option<Surface>,
+}
+
+/// An array of voxels in space.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Voxels {
+    /// The array as `.npy`, indexed `[iz][iy][ix]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// Lower left back corner of the first voxel.
+    #[serde(default)]
+    pub origin: [f64; 3],
+    /// Width of a voxel.
+    pub spacing: f64,
+    /// The array, where a program has it.
+    #[serde(skip)]
+    pub samples: Option<VoxelSamples>,
+    /// The wall that follows from it.
+    #[serde(skip)]
+    pub(in crate::flow) wall: Option<VoxelWall>,
+}
+
+impl Voxels {
+    /// Voxels from an origin on.
+    pub fn new(samples: VoxelSamples, origin: [f64; 3], spacing: f64) -> Self {
+        Self {
+            file: None,
+            origin,
+            spacing,
+            samples: Some(samples),
+            wall: None,
+        }
+    }
 }
 
 fn one() -> f64 {

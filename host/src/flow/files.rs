@@ -1,9 +1,10 @@
-//! Bodies from files: tables of circles, masks and distances as arrays and images, surfaces as STL.
+//! Bodies from files: tables of circles, masks, voxels and distances as arrays and images, surfaces as STL.
 
 use std::path::{Path, PathBuf};
 
-use super::body::{Raster, Shape};
+use super::body::{Raster, Shape, Stl, Voxels};
 use super::case::Case;
+use super::volume::Surface;
 use crate::error::{Error, Result};
 
 impl Case {
@@ -16,6 +17,8 @@ impl Case {
                     Shape::Circles { file, .. } => file.clone(),
                     Shape::Mask(raster) | Shape::Distance(raster) => raster.file.clone(),
                     Shape::Outline(section) => Some(section.file.clone()),
+                    Shape::Stl(stl) => Some(stl.file.clone()),
+                    Shape::Voxels(voxels) => voxels.file.clone(),
                     _ => None,
                 };
                 files.extend(file);
@@ -32,6 +35,8 @@ impl Case {
                     Shape::Circles { file, .. } => file.as_mut(),
                     Shape::Mask(raster) | Shape::Distance(raster) => raster.file.as_mut(),
                     Shape::Outline(section) => Some(&mut section.file),
+                    Shape::Stl(stl) => Some(&mut stl.file),
+                    Shape::Voxels(voxels) => voxels.file.as_mut(),
                     _ => None,
                 };
                 if let Some(file) = file {
@@ -85,7 +90,38 @@ impl Shape {
                     .collect();
                 Ok(())
             }
+            Self::Stl(stl) if stl.surface.is_none() => stl.read(),
+            Self::Voxels(voxels) => voxels.read(),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Stl {
+    fn read(&mut self) -> Result<()> {
+        if !(self.scale.is_finite() && self.scale > 0.0) {
+            return Err(Error::invalid("scale", self.scale, "a positive number"));
+        }
+        if let Some(x) = self.origin.iter().find(|x| !x.is_finite()) {
+            return Err(Error::invalid("origin", x, "a finite number"));
+        }
+        let triangles = read::triangles(&self.file)?;
+        let surface = Surface::new(&triangles, self.scale, self.origin)
+            .map_err(|text| Error::file(&self.file, text))?;
+        self.surface = Some(surface);
+        Ok(())
+    }
+}
+
+impl Voxels {
+    fn read(&mut self) -> Result<()> {
+        match (&self.samples, &self.file) {
+            (Some(_), _) => Ok(()),
+            (None, Some(file)) => {
+                self.samples = Some(read::voxels(file)?);
+                Ok(())
+            }
+            (None, None) => Err(Error::invalid("file", "none", "a file of the array")),
         }
     }
 }
@@ -110,7 +146,7 @@ mod read {
     use std::path::Path;
 
     use crate::error::{Error, Result};
-    use crate::flow::samples::Samples;
+    use crate::flow::samples::{Samples, VoxelSamples};
     use crate::flow::section::Vertex;
 
     fn refused<T>(path: &Path) -> Result<T> {
@@ -132,6 +168,10 @@ mod read {
         refused(path)
     }
 
+    pub(super) fn voxels(path: &Path) -> Result<VoxelSamples> {
+        refused(path)
+    }
+
     pub(super) fn triangles(path: &Path) -> Result<Vec<[Vertex; 3]>> {
         refused(path)
     }
@@ -144,7 +184,7 @@ mod read {
     use std::path::Path;
 
     use crate::error::{Error, Result, reason};
-    use crate::flow::samples::Samples;
+    use crate::flow::samples::{Samples, VoxelSamples};
     use crate::flow::section::Vertex;
     use crate::npy::{self, Elements};
 
@@ -243,6 +283,24 @@ mod read {
     /// Distances from a wall.
     pub(super) fn distances(path: &Path) -> Result<Samples> {
         array(path, Elements::Numbers)
+    }
+
+    /// Voxels: an array of three dimensions.
+    pub(super) fn voxels(path: &Path) -> Result<VoxelSamples> {
+        let fits = |shape: &[usize]| {
+            let small = |n: &usize| (2..=MOST).contains(n);
+            let total = shape.iter().try_fold(1_usize, |all, n| all.checked_mul(*n));
+            shape.len() == 3
+                && shape.iter().all(small)
+                && total.is_some_and(|total| total <= MOST_SAMPLES)
+        };
+        let needed = "three dimensions are needed, indexed [iz][iy][ix], each of 2 to 100000";
+        let (shape, values) = npy::read(path, Elements::Marks, fits, needed, |_, _, _, _| Ok(()))?;
+        let [nz, ny, nx] = shape[..] else {
+            return Err(Error::file(path, npy::refused_shape(&shape, needed)));
+        };
+        let solid = values.into_iter().map(|value| value != 0.0).collect();
+        VoxelSamples::new([nx, ny, nz], solid).map_err(|error| Error::file(path, error))
     }
 
     /// A mask: an array, or an image, by its first bytes.

@@ -28,24 +28,24 @@ pub(super) struct Place {
     pub(super) away: f64,
 }
 
-/// The points of a square grid.
+/// The points of a square or cubic grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Grid {
+pub(super) struct Grid<const N: usize> {
     /// The first one.
-    pub(super) origin: [f64; 2],
+    pub(super) origin: [f64; N],
     pub(super) spacing: f64,
-    pub(super) count: [usize; 2],
-    pub(super) beyond: [Beyond; 2],
+    pub(super) count: [usize; N],
+    pub(super) beyond: [Beyond; N],
 }
 
-impl Grid {
+impl<const N: usize> Grid<N> {
     /// A point in the grid's own units.
-    fn own(&self, point: [f64; 2]) -> [f64; 2] {
-        [0, 1].map(|k| (point[k] - self.origin[k]) / self.spacing)
+    pub(super) fn own(&self, point: [f64; N]) -> [f64; N] {
+        std::array::from_fn(|k| (point[k] - self.origin[k]) / self.spacing)
     }
 
     /// The two samples around a coordinate, the share of the second, and the distance beyond the samples.
-    fn around(&self, axis: usize, u: f64) -> (usize, usize, f64, f64) {
+    pub(super) fn around(&self, axis: usize, u: f64) -> (usize, usize, f64, f64) {
         let count = self.count[axis];
         if self.beyond[axis] == Beyond::Again {
             let wrapped = u.rem_euclid(count as f64);
@@ -72,7 +72,7 @@ impl Grid {
 pub(super) struct Level(Arc<Inner>);
 
 struct Inner {
-    grid: Grid,
+    grid: Grid<2>,
     phi: Vec<f64>,
     pieces: Vec<Piece>,
     /// The first piece of each cell that has any, and how many it has.
@@ -91,7 +91,7 @@ struct Piece {
 
 impl Level {
     /// The wall of these distances; none without solid, or without gas.
-    pub(super) fn new(grid: Grid, phi: Vec<f64>) -> Option<Self> {
+    pub(super) fn new(grid: Grid<2>, phi: Vec<f64>) -> Option<Self> {
         let [nx, _] = grid.count;
         let solid = |k: &usize| phi[*k] < 0.0;
         let inside: Vec<usize> = (0..phi.len()).filter(solid).collect();
@@ -122,7 +122,7 @@ impl Level {
     }
 
     /// Whether it was made of this grid.
-    pub(super) fn suits(&self, grid: &Grid) -> bool {
+    pub(super) fn suits(&self, grid: &Grid<2>) -> bool {
         self.0.grid == *grid
     }
 

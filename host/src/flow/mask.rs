@@ -1,4 +1,4 @@
-//! A mask of pixels as a signed distance.
+//! A mask of pixels in a plane, or of voxels in space, as a signed distance.
 //!
 //! The exact distance of each centre from the nearest centre of the other kind (P. F. Felzenszwalb, D. P. Huttenlocher 2012), less half a pixel, has the steps of the
 //! pixels. Binomial smoothing S, a Gaussian of the width [`WIDTH`], takes them away. `2 S - S^2` takes back what S moves a curved wall, so a circle
@@ -18,28 +18,56 @@ const LEAST: f64 = 0.05;
 /// Pixels beyond which a periodic image of a wall does not count.
 const REACH: usize = 16;
 
-/// The distances at the centres in pixels, of `nx` pixels a row; along the axes that are `periodic` the mask goes on as itself.
-pub(super) fn distances(nx: usize, solid: &[bool], periodic: [bool; 2]) -> Vec<f64> {
-    let ny = solid.len() / nx;
-    let margin = |k: usize, count: usize| if periodic[k] { REACH.min(count) } else { 0 };
-    let [a, b] = [margin(0, nx), margin(1, ny)];
-    let [wx, wy] = [nx + 2 * a, ny + 2 * b];
-    let wide: Vec<bool> = (0..wx * wy)
-        .map(|k| solid[(k / wx + ny - b) % ny * nx + (k % wx + nx - a) % nx])
+/// The distances at the centres in pixels, of so many pixels along each axis, the first of which runs fastest.
+///
+/// Along the axes that are `periodic` the mask goes on as itself.
+pub(super) fn distances<const N: usize>(
+    count: [usize; N],
+    solid: &[bool],
+    periodic: [bool; N],
+) -> Vec<f64> {
+    let margin = |axis: usize| match periodic[axis] {
+        true => REACH.min(count[axis]),
+        false => 0,
+    };
+    let margins: [usize; N] = std::array::from_fn(margin);
+    let wide_count: [usize; N] = std::array::from_fn(|axis| count[axis] + 2 * margins[axis]);
+    // The pixel of which one of the wider mask is an image.
+    let image = |mut k: usize| {
+        let (mut at, mut stride) = (0, 1);
+        for axis in 0..N {
+            let place = k % wide_count[axis] + count[axis] - margins[axis];
+            at += place % count[axis] * stride;
+            k /= wide_count[axis];
+            stride *= count[axis];
+        }
+        at
+    };
+    let wide: Vec<bool> = (0..wide_count.iter().product())
+        .map(|k| solid[image(k)])
         .collect();
-    let to_solid = squares(wx, wide.iter().copied());
-    let to_gas = squares(wx, wide.iter().map(|solid| !solid));
-    let raw: Vec<f64> = (0..nx * ny)
+    let to_solid = squares(wide_count, wide.iter().copied());
+    let to_gas = squares(wide_count, wide.iter().map(|solid| !solid));
+    let inner = |mut k: usize| {
+        let (mut at, mut stride) = (0, 1);
+        for axis in 0..N {
+            at += (k % count[axis] + margins[axis]) * stride;
+            k /= count[axis];
+            stride *= wide_count[axis];
+        }
+        at
+    };
+    let raw: Vec<f64> = (0..solid.len())
         .map(|k| {
-            let at = (k / nx + b) * wx + k % nx + a;
+            let at = inner(k);
             match wide[at] {
                 true => 0.5 - to_gas[at].sqrt(),
                 false => to_solid[at].sqrt() - 0.5,
             }
         })
         .collect();
-    let once = smooth(nx, &raw, periodic);
-    let twice = smooth(nx, &once, periodic);
+    let once = smooth(count, &raw, periodic);
+    let twice = smooth(count, &once, periodic);
     let pairs = once.iter().zip(&twice).zip(solid);
     pairs
         .map(|((once, twice), solid)| {
@@ -53,23 +81,23 @@ pub(super) fn distances(nx: usize, solid: &[bool], periodic: [bool; 2]) -> Vec<f
 }
 
 /// Squared distance of each pixel from the nearest that is marked; huge where there is none.
-fn squares(nx: usize, marked: impl Iterator<Item = bool>) -> Vec<f64> {
+fn squares<const N: usize>(count: [usize; N], marked: impl Iterator<Item = bool>) -> Vec<f64> {
     const FAR: f64 = 1e12;
     let mut values: Vec<f64> = marked.map(|mark| if mark { 0.0 } else { FAR }).collect();
-    let ny = values.len() / nx;
     let mut envelope = Envelope::default();
-    for row in values.chunks_exact_mut(nx) {
-        envelope.transform(row);
-    }
-    let mut column = vec![0.0; ny];
-    for i in 0..nx {
-        for (j, value) in column.iter_mut().enumerate() {
-            *value = values[j * nx + i];
+    let mut stride = 1;
+    for along in count {
+        let mut line = vec![0.0; along];
+        for block in values.chunks_exact_mut(stride * along) {
+            for first in 0..stride {
+                let of_line = block[first..].iter().step_by(stride);
+                line.iter_mut().zip(of_line).for_each(|(x, y)| *x = *y);
+                envelope.transform(&mut line);
+                let of_line = block[first..].iter_mut().step_by(stride);
+                of_line.zip(&line).for_each(|(x, y)| *x = *y);
+            }
         }
-        envelope.transform(&mut column);
-        for (j, value) in column.iter().enumerate() {
-            values[j * nx + i] = *value;
-        }
+        stride *= along;
     }
     values
 }
@@ -113,9 +141,8 @@ impl Envelope {
     }
 }
 
-/// Binomial smoothing along both axes.
-fn smooth(nx: usize, values: &[f64], periodic: [bool; 2]) -> Vec<f64> {
-    let ny = values.len() / nx;
+/// Binomial smoothing along all axes.
+fn smooth<const N: usize>(count: [usize; N], values: &[f64], periodic: [bool; N]) -> Vec<f64> {
     let mut from = values.to_vec();
     let mut to = from.clone();
     let neighbours = |k: usize, count: usize, periodic: bool| match periodic {
@@ -123,17 +150,21 @@ fn smooth(nx: usize, values: &[f64], periodic: [bool; 2]) -> Vec<f64> {
         false => [k.saturating_sub(1), (k + 1).min(count - 1)],
     };
     for _ in 0..PASSES {
-        for (row, out) in from.chunks_exact(nx).zip(to.chunks_exact_mut(nx)) {
-            for (i, out) in out.iter_mut().enumerate() {
-                let [a, b] = neighbours(i, nx, periodic[0]);
-                *out = 0.25 * (row[a] + row[b]) + 0.5 * row[i];
+        let mut stride = 1;
+        for (along, periodic) in count.into_iter().zip(periodic) {
+            let blocks = from.chunks_exact(stride * along);
+            for (block, out) in blocks.zip(to.chunks_exact_mut(stride * along)) {
+                for (i, out) in out.chunks_exact_mut(stride).enumerate() {
+                    let [a, b] = neighbours(i, along, periodic);
+                    let row = |i: usize| &block[i * stride..(i + 1) * stride];
+                    let rows = row(a).iter().zip(row(b)).zip(row(i));
+                    for (out, ((a, b), here)) in out.iter_mut().zip(rows) {
+                        *out = 0.25 * (a + b) + 0.5 * here;
+                    }
+                }
             }
-        }
-        for (j, out) in from.chunks_exact_mut(nx).enumerate() {
-            let [a, b] = neighbours(j, ny, periodic[1]);
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = 0.25 * (to[a * nx + i] + to[b * nx + i]) + 0.5 * to[j * nx + i];
-            }
+            std::mem::swap(&mut from, &mut to);
+            stride *= along;
         }
     }
     from
@@ -153,7 +184,7 @@ mod tests {
     fn distances_are_exact_before_they_are_smooth() {
         let n = 23;
         let marked = mask(n, |x, y| ((7.0 * x + 13.0 * y) as usize).is_multiple_of(29));
-        let found = squares(n, marked.iter().copied());
+        let found = squares([n; 2], marked.iter().copied());
         for (k, &found) in found.iter().enumerate() {
             let away = |m: usize| {
                 let d = [k % n, k / n, m % n, m / n].map(|x| x as f64);
@@ -172,7 +203,7 @@ mod tests {
             let (cx, cy) = (radius + 6.3, radius + 5.8);
             let n = (2.0 * radius + 12.0) as usize;
             let solid = mask(n, |x, y| (x - cx).hypot(y - cy) < radius);
-            let phi = distances(n, &solid, [false; 2]);
+            let phi = distances([n; 2], &solid, [false; 2]);
             let (mut sum, mut square, mut count) = (0.0, 0.0, 0.0);
             for k in 0..n * (n - 1) {
                 let (a, b) = (phi[k], phi[k + n]);
@@ -192,12 +223,12 @@ mod tests {
     fn a_straight_wall_stays_and_a_thin_one_stays_shut() {
         let n = 20;
         let half = mask(n, |x, _| x < 7.0);
-        let phi = distances(n, &half, [false, true]);
+        let phi = distances([n; 2], &half, [false, true]);
         for row in phi.chunks_exact(n) {
             assert!((row[6] + 0.5).abs() < 1e-3 && (row[7] - 0.5).abs() < 1e-3);
         }
         let thin = mask(n, |x, y| x > 7.0 && x < 8.0 || y > 9.0 && y < 10.0);
-        let phi = distances(n, &thin, [true; 2]);
+        let phi = distances([n; 2], &thin, [true; 2]);
         assert!(
             phi.iter()
                 .zip(&thin)

@@ -15,6 +15,7 @@ mod gas;
 mod level;
 mod machine;
 mod mask;
+mod mesh;
 mod nested;
 mod nodes;
 mod outline;
@@ -35,7 +36,7 @@ mod walls;
 
 pub use accommodation::{Accommodation, Scattering};
 pub use along::Along;
-pub use body::{Body, Raster, Section, Shape};
+pub use body::{Body, Raster, Section, Shape, Stl, Voxels};
 pub use case::{
     Acceleration, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Side, Sides, Solver,
     State, Stream, Velocities,
@@ -44,7 +45,7 @@ pub use errors::Grids;
 pub use findings::{FacetPoint, Fields, Findings, Flux, Loads, Passage, SurfacePoint};
 pub use machine::Machine;
 pub use quantities::{ErrorsByKey, ResultErrors};
-pub use samples::Samples;
+pub use samples::{Samples, VoxelSamples};
 pub use vector::Vector;
 pub use volume::smoothed;
 pub use walls::{Segment, along_outlines};

@@ -136,9 +136,12 @@ impl Body {
         self.shape.centre()
     }
 
-    /// Bounds of each curve of the outline.
+    /// Bounds of each curve of the outline; of solids in space those of the whole.
     pub(super) fn parts(&self) -> Vec<[[f64; 2]; 2]> {
-        self.outlines().iter().map(Outline::bounds).collect()
+        match self.shape.is_plane() {
+            true => self.outlines().iter().map(Outline::bounds).collect(),
+            false => vec![self.bounds()],
+        }
     }
 
     /// Least and greatest coordinates.
@@ -193,10 +196,18 @@ impl Shape {
             Shape::Union { of } | Shape::Difference { of } => {
                 of.iter().flat_map(Self::outlines).collect()
             }
+            // A surface in space has none.
+            Shape::Sphere { .. }
+            | Shape::Box { .. }
+            | Shape::Cylinder { .. }
+            | Shape::Cone { .. }
+            | Shape::Stl(_)
+            | Shape::Voxels(_) => Vec::new(),
         }
     }
 
-    fn centre(&self) -> [f64; 2] {
+    /// The centre, or the mean of corners or of centres.
+    pub(super) fn centre(&self) -> [f64; 2] {
         fn mean<const N: usize>(points: &[[f64; N]]) -> [f64; 2] {
             let sum = |axis: usize| points.iter().map(|point| point[axis]).sum::<f64>();
             [0, 1].map(|axis| sum(axis) / points.len() as f64)
@@ -215,16 +226,26 @@ impl Shape {
             Shape::Union { of } | Shape::Difference { of } => {
                 of.first().map_or([0.0; 2], Self::centre)
             }
+            Shape::Sphere { .. }
+            | Shape::Box { .. }
+            | Shape::Cylinder { .. }
+            | Shape::Cone { .. }
+            | Shape::Stl(_)
+            | Shape::Voxels(_) => {
+                let [x, y, _] = self.centre_in_space();
+                [x, y]
+            }
         }
     }
 
-    /// Least and greatest coordinates; of a difference those of the first part.
-    fn bounds(&self) -> [[f64; 2]; 2] {
-        if let Shape::Difference { of } = self {
-            let whole = of.first().map(Self::bounds);
-            return whole.unwrap_or_default();
+    /// Least and greatest coordinates along x and y; of a difference those of the first part.
+    pub(super) fn bounds(&self) -> [[f64; 2]; 2] {
+        match self {
+            Shape::Difference { of } => of.first().map(Self::bounds).unwrap_or_default(),
+            Shape::Union { of } => enclosing(of.iter().map(Self::bounds)),
+            _ if self.is_plane() => enclosing(self.outlines().iter().map(Outline::bounds)),
+            _ => self.bounds_in_space().map(|[x, y, _]| [x, y]),
         }
-        enclosing(self.outlines().iter().map(Outline::bounds))
     }
 }
 

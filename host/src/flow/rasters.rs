@@ -1,10 +1,11 @@
-//! Shapes from files and arrays, before the case is checked: what they hold, and walls from masks and distances.
+//! Shapes from files and arrays, before the case is checked: what they hold, and walls from masks, voxels and distances.
 
-use super::body::{Raster, Shape};
+use super::body::{Raster, Shape, Voxels};
 use super::case::{Case, Side};
 use super::level::{Beyond, Grid, Level};
 use super::mask;
 use super::samples::Samples;
+use super::volume::VoxelWall;
 use crate::error::{Error, Result};
 
 /// Share of a sample by which an array may miss the ends of a domain or a period.
@@ -12,17 +13,20 @@ const NEAR: f64 = 0.51;
 
 /// The domain that samples lie in.
 pub(super) struct Ground {
-    ends: [[f64; 2]; 2],
-    periodic: [bool; 2],
+    ends: [[f64; 2]; 3],
+    periodic: [bool; 3],
 }
 
 impl Ground {
     /// That of a case.
     pub(super) fn new(case: &Case) -> Self {
         let is_periodic = |side: &Side| matches!(side, Side::Periodic { .. });
+        let [x, y] = [&case.sides.left, &case.sides.bottom].map(is_periodic);
+        // A plane goes on along z without end.
+        let z = [f64::NEG_INFINITY, f64::INFINITY];
         Self {
-            ends: [case.domain.x, case.domain.y],
-            periodic: [&case.sides.left, &case.sides.bottom].map(is_periodic),
+            ends: [case.domain.x, case.domain.y, z],
+            periodic: [x, y, false],
         }
     }
 
@@ -51,6 +55,7 @@ pub(super) fn prepare(shape: &mut Shape, ground: &Ground) -> Result<()> {
     match shape {
         Shape::Mask(raster) => raster.prepare(ground, true),
         Shape::Distance(raster) => raster.prepare(ground, false),
+        Shape::Voxels(voxels) => voxels.prepare(ground),
         Shape::Union { of } | Shape::Difference { of } => {
             let mut parts = of.iter_mut().enumerate();
             parts.try_for_each(|(k, part)| {
@@ -103,12 +108,64 @@ impl Raster {
     }
 }
 
+impl Voxels {
+    fn prepare(&mut self, ground: &Ground) -> Result<()> {
+        let spacing = self.spacing;
+        if !(spacing.is_finite() && spacing > 0.0) {
+            return Err(Error::invalid("spacing", spacing, "a positive number"));
+        }
+        let Some(samples) = &self.samples else {
+            return Err(Error::invalid("file", "none", "a file of the array"));
+        };
+        let count = samples.count();
+        let first = self.origin.map(|x| x + 0.5 * spacing);
+        let beyond = [0, 1, 2].map(|axis| {
+            let last = first[axis] + spacing * (count[axis] - 1) as f64;
+            ground.beyond(axis, [first[axis], last], spacing)
+        });
+        self.make_wall(beyond)
+    }
+
+    /// The wall of the samples, with this beyond them along each axis.
+    pub(super) fn make_wall(&mut self, beyond: [Beyond; 3]) -> Result<()> {
+        let Some(samples) = &self.samples else {
+            return Ok(());
+        };
+        let (count, spacing) = (samples.count(), self.spacing);
+        let grid = with_border(Grid {
+            // Centres of voxels lie half a voxel within the corner.
+            origin: self.origin.map(|x| x + 0.5 * spacing),
+            spacing,
+            count,
+            beyond,
+        });
+        if self.wall.as_ref().is_some_and(|wall| wall.suits(&grid)) {
+            return Ok(());
+        }
+        let solid = widened(samples.values(), count, grid.count);
+        let periodic = grid.beyond.map(|beyond| beyond == Beyond::Again);
+        let mut phi = mask::distances(grid.count, &solid, periodic);
+        phi.iter_mut().for_each(|phi| *phi *= spacing);
+        self.wall = VoxelWall::new(grid, phi);
+        if self.wall.is_some() {
+            return Ok(());
+        }
+        let (held, expected) = match samples.values()[0] {
+            false => ("gas", "some that are true: the solid"),
+            true => ("solid", "some that are false: the gas"),
+        };
+        let [nx, ny, nz] = count;
+        let value = format!("[{nz}][{ny}][{nx}] samples, all {held}");
+        Err(Error::invalid("voxels", value, expected))
+    }
+}
+
 /// Pixels of gas around a mask that ends within the domain.
 const BORDER: usize = 2;
 
-fn with_border(grid: Grid) -> Grid {
+fn with_border<const N: usize>(grid: Grid<N>) -> Grid<N> {
     let mut wide = grid;
-    for axis in 0..2 {
+    for axis in 0..N {
         if grid.beyond[axis] == Beyond::Gas {
             wide.origin[axis] -= BORDER as f64 * grid.spacing;
             wide.count[axis] += 2 * BORDER;
@@ -117,17 +174,31 @@ fn with_border(grid: Grid) -> Grid {
     wide
 }
 
-fn wall_of_mask(samples: &Samples, grid: &Grid) -> Vec<f64> {
-    let [nx, ny] = grid.count;
-    let [a, b] = [(nx - samples.nx()) / 2, (ny - samples.ny()) / 2];
-    let solid: Vec<bool> = (0..nx * ny)
-        .map(|k| {
-            let (i, j) = ((k % nx).wrapping_sub(a), (k / nx).wrapping_sub(b));
-            i < samples.nx() && j < samples.ny() && samples.values()[j * samples.nx() + i] != 0.0
-        })
-        .collect();
+/// A mask in the middle of a wider one, whose other samples are gas.
+fn widened<const N: usize>(solid: &[bool], count: [usize; N], wide: [usize; N]) -> Vec<bool> {
+    let place = |mut k: usize| {
+        let (mut at, mut stride) = (0, 1);
+        for axis in 0..N {
+            let margin = (wide[axis] - count[axis]) / 2;
+            let here = (k % wide[axis])
+                .checked_sub(margin)
+                .filter(|here| *here < count[axis])?;
+            at += here * stride;
+            k /= wide[axis];
+            stride *= count[axis];
+        }
+        Some(at)
+    };
+    (0..wide.iter().product())
+        .map(|k| place(k).is_some_and(|at| solid[at]))
+        .collect()
+}
+
+fn wall_of_mask(samples: &Samples, grid: &Grid<2>) -> Vec<f64> {
+    let marks: Vec<bool> = samples.values().iter().map(|value| *value != 0.0).collect();
+    let solid = widened(&marks, [samples.nx(), samples.ny()], grid.count);
     let periodic = grid.beyond.map(|beyond| beyond == Beyond::Again);
-    let mut phi = mask::distances(nx, &solid, periodic);
+    let mut phi = mask::distances(grid.count, &solid, periodic);
     phi.iter_mut().for_each(|phi| *phi *= grid.spacing);
     phi
 }

@@ -5,6 +5,7 @@ use super::case::{Case, Domain, Reservoir, Side, Solver, Stream, Velocities};
 use super::chosen::choose;
 use super::outline::{aerofoil, edges};
 use super::rasters;
+use super::volume::Surface;
 use crate::error::{Error, Result};
 
 /// Speed of sound of a monatomic gas over v0.
@@ -255,7 +256,7 @@ impl Case {
             let grounds = rasters::Ground::new(self);
             let body = &mut self.bodies[at];
             rasters::prepare(&mut body.shape, &grounds).map_err(|e| e.within(&within))?;
-            check_body(body, linear).map_err(|e| e.within(&within))?;
+            check_body(body, linear, false).map_err(|e| e.within(&within))?;
             body.temperature.get_or_insert(usual(linear).into());
             body.name.get_or_insert_with(|| within.clone());
             let name = body.name.clone();
@@ -533,24 +534,29 @@ fn resolve_reservoir(reservoir: &mut Reservoir, linear: bool) -> Result<()> {
 /// Whether all walls of a shape are along the axes.
 fn is_along_axes(shape: &Shape) -> bool {
     match shape {
-        Shape::Rectangle { angle, .. } => angle % 90.0 == 0.0,
+        Shape::Rectangle { angle, .. } | Shape::Box { angle, .. } => angle % 90.0 == 0.0,
         Shape::Polygon { points } => edges(points).all(|(a, b)| a[0] == b[0] || a[1] == b[1]),
         Shape::Outline(section) => section
             .curves
             .iter()
             .all(|points| edges(points).all(|(a, b)| a[0] == b[0] || a[1] == b[1])),
+        Shape::Stl(stl) => stl.surface.as_ref().is_some_and(Surface::is_along_axes),
         Shape::Union { of } | Shape::Difference { of } => of.iter().all(is_along_axes),
         _ => false,
     }
 }
 
-fn check_body(body: &Body, linear: bool) -> Result<()> {
+/// Checks a body; `in_space` allows the shapes that a plane has not.
+fn check_body(body: &Body, linear: bool, in_space: bool) -> Result<()> {
     if body
         .name
         .as_ref()
         .is_some_and(|name| name.trim().is_empty())
     {
         return Err(Error::invalid("name", "\"\"", "a name, or none"));
+    }
+    if !in_space {
+        check_plane(&body.shape)?;
     }
     check_shape(&body.shape)?;
     if let Some(temperature) = &body.temperature {
@@ -565,8 +571,45 @@ fn check_body(body: &Body, linear: bool) -> Result<()> {
     body.accommodation.check("a share above 0 and up to 1")
 }
 
+/// Refuses shapes in space.
+fn check_plane(shape: &Shape) -> Result<()> {
+    let wrong = |name: &str| {
+        let expected =
+            "a shape of the plane, such as a circle; shapes in space need `z` in [domain]";
+        Err(Error::invalid("shape", name, expected))
+    };
+    match shape {
+        Shape::Sphere { .. } => wrong("sphere"),
+        Shape::Box { .. } => wrong("box"),
+        Shape::Cylinder { .. } => wrong("cylinder"),
+        Shape::Cone { .. } => wrong("cone"),
+        Shape::Stl(_) => wrong("stl"),
+        Shape::Voxels(_) => wrong("voxels"),
+        Shape::Union { of } | Shape::Difference { of } => {
+            let mut parts = of.iter().enumerate();
+            parts.try_for_each(|(k, part)| {
+                check_plane(part).map_err(|e| e.within(&format!("part {}", k + 1)))
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The axis of a cylinder or a cone.
+fn check_ends(ends: &[[f64; 3]; 2]) -> Result<()> {
+    ends.iter().flatten().try_for_each(|x| finite("ends", *x))?;
+    match ends[0] == ends[1] {
+        true => Err(Error::invalid(
+            "ends",
+            "the same point twice",
+            "the middles of two ends, apart from each other",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn check_shape(shape: &Shape) -> Result<()> {
-    let centred = |centre: &[f64; 2]| centre.iter().try_for_each(|x| finite("centre", *x));
+    let centred = |centre: &[f64]| centre.iter().try_for_each(|x| finite("centre", *x));
     match shape {
         Shape::Circle { centre, radius } => {
             positive("radius", *radius)?;
@@ -650,6 +693,51 @@ fn check_shape(shape: &Shape) -> Result<()> {
                 check_shape(part).map_err(|e| e.within(&format!("part {}", k + 1)))
             })
         }
+        _ => check_solid(shape),
+    }
+}
+
+/// Checks a shape in space.
+fn check_solid(shape: &Shape) -> Result<()> {
+    let centred = |centre: &[f64]| centre.iter().try_for_each(|x| finite("centre", *x));
+    match shape {
+        Shape::Sphere { centre, radius } => {
+            positive("radius", *radius)?;
+            centred(centre)
+        }
+        Shape::Box {
+            centre,
+            size,
+            angle,
+        } => {
+            size.iter().try_for_each(|side| positive("size", *side))?;
+            finite("angle", *angle)?;
+            centred(centre)
+        }
+        Shape::Cylinder { ends, radius } => {
+            positive("radius", *radius)?;
+            check_ends(ends)
+        }
+        Shape::Cone { ends, radii } => {
+            let [a, b] = *radii;
+            if !(a.is_finite() && b.is_finite() && a.min(b) >= 0.0 && a.max(b) > 0.0) {
+                return Err(Error::invalid(
+                    "radii",
+                    format!("[{a}, {b}]"),
+                    "two radii, of which one may be 0",
+                ));
+            }
+            check_ends(ends)
+        }
+        Shape::Stl(stl) => {
+            positive("scale", stl.scale)?;
+            stl.origin.iter().try_for_each(|x| finite("origin", *x))
+        }
+        Shape::Voxels(voxels) => {
+            positive("spacing", voxels.spacing)?;
+            voxels.origin.iter().try_for_each(|x| finite("origin", *x))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -800,6 +888,56 @@ mod tests {
             serde_json::from_value::<super::super::GasOf>(again).expect("a gas"),
             full.gas
         );
+    }
+
+    #[test]
+    fn shapes_in_space_are_refused_in_a_plane_and_where_they_are_nothing() {
+        let body = |shape: Value| serde_json::from_value::<Body>(shape).expect("a body");
+        let ball = json!({ "shape": "sphere", "radius": 1 });
+        let cut =
+            json!({ "shape": "difference", "of": [ball, { "shape": "circle", "radius": 1 }] });
+        for (shape, line) in [
+            (ball, "shape: sphere; expected a shape of the plane"),
+            (cut, "part 1: shape: sphere; expected a shape of the plane"),
+        ] {
+            let body = body(shape);
+            let error = check_body(&body, false, false).expect_err(line);
+            assert!(error.to_string().starts_with(line), "{error}");
+            assert!(check_body(&body, false, true).is_ok());
+        }
+        for (shape, line) in [
+            (
+                json!({ "shape": "sphere", "radius": 0 }),
+                "radius: 0; expected a positive number",
+            ),
+            (
+                json!({ "shape": "box", "size": [1, -1, 1] }),
+                "size: -1; expected a positive number",
+            ),
+            (
+                json!({ "shape": "cylinder", "ends": [[0, 1, 2], [0, 1, 2]], "radius": 1 }),
+                "ends: the same point twice; expected the middles of two ends",
+            ),
+            (
+                json!({ "shape": "cylinder", "ends": [[0, 1, 2], [0, 1, 3]], "radius": -1 }),
+                "radius: -1; expected a positive number",
+            ),
+            (
+                json!({ "shape": "cone", "ends": [[0, 1, 2], [0, 1, 3]], "radii": [0, 0] }),
+                "radii: [0, 0]; expected two radii, of which one may be 0",
+            ),
+            (
+                json!({ "shape": "stl", "file": "a.stl", "scale": 0 }),
+                "scale: 0; expected a positive number",
+            ),
+            (
+                json!({ "shape": "voxels", "file": "a.npy", "spacing": 0 }),
+                "spacing: 0; expected a positive number",
+            ),
+        ] {
+            let error = check_body(&body(shape), false, true).expect_err(line);
+            assert!(error.to_string().starts_with(line), "{error}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Arrays of samples in a plane.
+//! Arrays of samples in a plane and in space.
 
 use std::sync::Arc;
 
@@ -64,5 +64,58 @@ impl Samples {
 impl std::fmt::Debug for Samples {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Samples[{}][{}]", self.ny(), self.nx)
+    }
+}
+
+/// Voxels of solid and gas on a cubic grid, along x, then y, then z.
+#[derive(Clone, PartialEq)]
+pub struct VoxelSamples {
+    count: [usize; 3],
+    solid: Arc<[bool]>,
+}
+
+impl VoxelSamples {
+    /// `nz` layers of `ny` rows of `nx` voxels, indexed `[iz][iy][ix]`; true is solid.
+    ///
+    /// # Errors
+    /// Fewer than two voxels along an axis, or another number of them.
+    pub fn new([nx, ny, nz]: [usize; 3], solid: Vec<bool>) -> Result<Self> {
+        if nx < 2 || ny < 2 || nz < 2 {
+            return Err(Error::invalid(
+                "shape",
+                format!("({nz}, {ny}, {nx})"),
+                "an array of three dimensions, [iz][iy][ix], with at least two samples along each",
+            ));
+        }
+        let total = nx.checked_mul(ny).and_then(|layer| layer.checked_mul(nz));
+        if total != Some(solid.len()) {
+            let count = solid.len();
+            return Err(Error::invalid(
+                "shape",
+                format!("({nz}, {ny}, {nx}) of {count} values"),
+                "as many values as the shape has",
+            ));
+        }
+        Ok(Self {
+            count: [nx, ny, nz],
+            solid: solid.into(),
+        })
+    }
+
+    /// Voxels along x, y and z.
+    pub fn count(&self) -> [usize; 3] {
+        self.count
+    }
+
+    /// Whether each voxel is solid.
+    pub fn values(&self) -> &[bool] {
+        &self.solid
+    }
+}
+
+impl std::fmt::Debug for VoxelSamples {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [nx, ny, nz] = self.count;
+        write!(f, "VoxelSamples[{nz}][{ny}][{nx}]")
     }
 }

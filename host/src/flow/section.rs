@@ -5,11 +5,8 @@
 
 use std::collections::HashMap;
 
-/// A corner in space.
-pub(super) type Vertex = [f32; 3];
-
-/// An edge by the numbers of its ends.
-type Edge = (usize, usize);
+pub(super) use super::mesh::Vertex;
+use super::mesh::{Edge, Mesh, edges};
 
 /// The closed curves in which a surface meets the plane, in units of the surface; without a plane the one at half its height.
 ///
@@ -19,23 +16,7 @@ pub(super) fn curves(
     triangles: &[[Vertex; 3]],
     z: Option<f64>,
 ) -> Result<Vec<Vec<[f64; 2]>>, String> {
-    let mut numbers: HashMap<[u32; 3], usize> = HashMap::new();
-    let mut vertices: Vec<Vertex> = Vec::new();
-    let mut number = |vertex: &Vertex| {
-        // Negative zero is zero.
-        let bits = vertex.map(|x| (x + 0.0).to_bits());
-        *numbers.entry(bits).or_insert_with(|| {
-            vertices.push(*vertex);
-            vertices.len() - 1
-        })
-    };
-    let faces: Vec<[usize; 3]> = triangles
-        .iter()
-        .map(|triangle| [0, 1, 2].map(|k| number(&triangle[k])))
-        // A triangle with two equal corners has no area.
-        .filter(|[a, b, c]| a != b && b != c && c != a)
-        .collect();
-    check_closed(&vertices, &faces)?;
+    let Mesh { vertices, faces } = Mesh::closed(triangles)?;
     let heights = || vertices.iter().map(|vertex| f64::from(vertex[2]));
     let low = heights().fold(f64::INFINITY, f64::min);
     let high = heights().fold(f64::NEG_INFINITY, f64::max);
@@ -97,42 +78,6 @@ pub(super) fn curves(
         ));
     }
     Ok(curves)
-}
-
-/// The edges of a triangle, each with the smaller number first.
-fn edges(&[a, b, c]: &[usize; 3]) -> [Edge; 3] {
-    [(a, b), (b, c), (c, a)].map(|(a, b)| (a.min(b), a.max(b)))
-}
-
-fn check_closed(vertices: &[Vertex], faces: &[[usize; 3]]) -> Result<(), String> {
-    let mut counts: HashMap<Edge, usize> = HashMap::new();
-    for face in faces {
-        for edge in edges(face) {
-            *counts.entry(edge).or_default() += 1;
-        }
-    }
-    let bad = faces
-        .iter()
-        .flat_map(edges)
-        .find(|edge| counts[edge] % 2 == 1);
-    match bad {
-        None if faces.is_empty() => Err("no triangle is in it".to_owned()),
-        None => Ok(()),
-        Some(edge) => {
-            let [a, b] = [edge.0, edge.1].map(|k| {
-                let [x, y, z] = vertices[k];
-                format!("({x}, {y}, {z})")
-            });
-            let count = counts[&edge];
-            let belongs = match count {
-                1 => "one triangle".to_owned(),
-                _ => format!("{count} triangles"),
-            };
-            Err(format!(
-                "the surface is not closed: the edge from {a} to {b} belongs to {belongs}; a closed one has two at each edge"
-            ))
-        }
-    }
 }
 
 /// A curve without the points that lie straight between their neighbours.

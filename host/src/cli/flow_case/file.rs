@@ -234,6 +234,12 @@ radius = 0.5
             json!({ "shape": "mask", "file": "a", "spacing": 1 }),
             json!({ "shape": "distance", "file": "a", "spacing": 1 }),
             json!({ "shape": "outline", "file": "a", "z": 1 }),
+            json!({ "shape": "sphere", "radius": 1 }),
+            json!({ "shape": "box", "size": [1, 1, 1] }),
+            json!({ "shape": "cylinder", "ends": [[0, 0, 0], [1, 0, 0]], "radius": 1 }),
+            json!({ "shape": "cone", "ends": [[0, 0, 0], [1, 0, 0]], "radii": [1, 0] }),
+            json!({ "shape": "stl", "file": "a" }),
+            json!({ "shape": "voxels", "file": "a", "spacing": 1 }),
             json!({ "shape": "union", "of": [] }),
             json!({ "shape": "difference", "of": [] }),
         ];

@@ -11,10 +11,10 @@ use super::{Bodies, CellOf, FACES, Kind, PartOf, Segment, Space};
 use crate::error::{Error, Result};
 
 /// A corner of a cell nearer to a wall than this share of the least width is solid, so that no corner lies on a wall.
-const ON_WALL: f64 = 1e-6;
+pub(in crate::flow) const ON_WALL: f64 = 1e-6;
 
 /// Least distance of a crossing from the ends of its edge, in the edge's length.
-const OFF_ENDS: f64 = 1e-9;
+pub(in crate::flow) const OFF_ENDS: f64 = 1e-9;
 
 /// Most evaluations of the distance for one crossing.
 const EVALUATIONS: usize = 60;
@@ -203,31 +203,9 @@ impl Corners<'_> {
         let (a, b) = (a.min(b), a.max(b));
         let (p, q) = (self.point(a), self.point(b));
         let at = |t: f64| [p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])];
-        // Regula falsi with Illinois' halving, on the distance with the corner's sign.
-        let (mut low, mut high) = (0.0, 1.0);
-        let (mut f_low, mut f_high) = (self.phi[a], self.phi[b]);
-        for _ in 0..EVALUATIONS {
-            if high - low < 1e-14 {
-                break;
-            }
-            let t = (low * f_high - high * f_low) / (f_high - f_low);
-            let t = if t > low && t < high {
-                t
-            } else {
-                0.5 * (low + high)
-            };
-            let f = self.bodies.distance(at(t));
-            if f == 0.0 {
-                (low, high) = (t, t);
-            } else if (f > 0.0) == (f_low > 0.0) {
-                (low, f_low) = (t, f);
-                f_high *= 0.5;
-            } else {
-                (high, f_high) = (t, f);
-                f_low *= 0.5;
-            }
-        }
-        at((0.5 * (low + high)).clamp(OFF_ENDS, 1.0 - OFF_ENDS))
+        at(root([self.phi[a], self.phi[b]], |t| {
+            self.bodies.distance(at(t))
+        }))
     }
 
     fn cell(&self, i: usize, j: usize) -> CellOf {
@@ -389,8 +367,38 @@ impl Corners<'_> {
     }
 }
 
+/// The share of an edge at which a wall crosses it, by regula falsi with Illinois' halving, away from its ends.
+///
+/// The distances at the ends are of two signs, and may be those of corners that were made solid.
+pub(in crate::flow) fn root(ends: [f64; 2], distance: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    let [mut f_low, mut f_high] = ends;
+    for _ in 0..EVALUATIONS {
+        if high - low < 1e-14 {
+            break;
+        }
+        let t = (low * f_high - high * f_low) / (f_high - f_low);
+        let t = if t > low && t < high {
+            t
+        } else {
+            0.5 * (low + high)
+        };
+        let f = distance(t);
+        if f == 0.0 {
+            (low, high) = (t, t);
+        } else if (f > 0.0) == (f_low > 0.0) {
+            (low, f_low) = (t, f);
+            f_high *= 0.5;
+        } else {
+            (high, f_high) = (t, f);
+            f_low *= 0.5;
+        }
+    }
+    (0.5 * (low + high)).clamp(OFF_ENDS, 1.0 - OFF_ENDS)
+}
+
 /// Area and centroid of a polygon in anticlockwise order; the mean of the corners where the area vanishes.
-fn area_and_centroid(polygon: &[[f64; 2]]) -> (f64, [f64; 2]) {
+pub(in crate::flow) fn area_and_centroid(polygon: &[[f64; 2]]) -> (f64, [f64; 2]) {
     let count = polygon.len();
     let origin = polygon[0];
     let (mut area, mut moment) = (0.0, [0.0; 2]);

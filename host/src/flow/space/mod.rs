@@ -9,8 +9,9 @@ mod pockets;
 
 pub(in crate::flow) use axis::edges;
 pub(in crate::flow) use closure::Closure;
-pub(in crate::flow) use cut::build;
-pub(in crate::flow) use obstacle::{Bodies, Obstacle, PartOf};
+pub(in crate::flow) use cut::{OFF_ENDS, ON_WALL, area_and_centroid, build, root};
+pub(in crate::flow) use nearest::{Extent, Tree};
+pub(in crate::flow) use obstacle::{Bodies, Obstacle, PartOf, Whole};
 
 /// The faces of a cell, in this order everywhere: west, east, south, north.
 pub(in crate::flow) const FACES: usize = 4;

@@ -1,20 +1,20 @@
-//! A tree of boxes about many items in a plane, for those near to a point.
+//! A tree of boxes about many items in a plane or in space, for those near to a point.
 
 /// Items of a leaf.
 const LEAF: usize = 8;
 
-/// Boxes about items, halved along their longer axis.
+/// Boxes about items, halved along their longest axis.
 #[derive(Clone, Debug)]
-pub(super) struct Tree {
-    nodes: Vec<Node>,
+pub(in crate::flow) struct Tree<const N: usize> {
+    nodes: Vec<Node<N>>,
     /// Items in the order of the leaves.
     order: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
-struct Node {
-    low: [f64; 2],
-    high: [f64; 2],
+struct Node<const N: usize> {
+    low: [f64; N],
+    high: [f64; N],
     /// Items of a leaf, by their places in the order; of others their two nodes.
     begin: usize,
     end: usize,
@@ -24,11 +24,11 @@ struct Node {
 }
 
 /// An item's box, and the most that its distance may be below zero in it.
-pub(super) type Extent = ([[f64; 2]; 2], f64);
+pub(in crate::flow) type Extent<const N: usize> = ([[f64; N]; 2], f64);
 
-impl Tree {
+impl<const N: usize> Tree<N> {
     /// The tree of items with these extents.
-    pub(super) fn new(extents: &[Extent]) -> Self {
+    pub(in crate::flow) fn new(extents: &[Extent<N>]) -> Self {
         let mut tree = Self {
             nodes: Vec::new(),
             order: (0..extents.len()).collect(),
@@ -42,11 +42,11 @@ impl Tree {
         tree
     }
 
-    fn split(&mut self, node: usize, begin: usize, items: &mut [usize], extents: &[Extent]) {
+    fn split(&mut self, node: usize, begin: usize, items: &mut [usize], extents: &[Extent<N>]) {
         let here = &mut self.nodes[node];
         for &item in items.iter() {
             let ([low, high], deepest) = extents[item];
-            for k in 0..2 {
+            for k in 0..N {
                 here.low[k] = here.low[k].min(low[k]);
                 here.high[k] = here.high[k].max(high[k]);
             }
@@ -55,7 +55,9 @@ impl Tree {
         if items.len() <= LEAF {
             return;
         }
-        let axis = usize::from(here.high[1] - here.low[1] > here.high[0] - here.low[0]);
+        let width = |axis: usize| here.high[axis] - here.low[axis];
+        let longer = |a: usize, b: usize| if width(b) > width(a) { b } else { a };
+        let axis = (1..N).fold(0, longer);
         let middle = |item: &usize| extents[*item].0[0][axis] + extents[*item].0[1][axis];
         let half = items.len() / 2;
         items.select_nth_unstable_by(half, |a, b| middle(a).total_cmp(&middle(b)));
@@ -71,8 +73,18 @@ impl Tree {
     }
 
     /// The least distance of all items from a point; infinite without items.
-    pub(super) fn least(&self, point: [f64; 2], distance: impl Fn(usize) -> f64) -> f64 {
-        let mut least = f64::INFINITY;
+    pub(in crate::flow) fn least(&self, point: [f64; N], distance: impl Fn(usize) -> f64) -> f64 {
+        let nearest = self.nearest(point, distance);
+        nearest.map_or(f64::INFINITY, |(_, least)| least)
+    }
+
+    /// The item of the least distance from a point, with that distance; none without items.
+    pub(in crate::flow) fn nearest(
+        &self,
+        point: [f64; N],
+        distance: impl Fn(usize) -> f64,
+    ) -> Option<(usize, f64)> {
+        let (mut nearest, mut least) = (None, f64::INFINITY);
         let mut stack = Vec::with_capacity(64);
         stack.extend(self.nodes.first().map(|node| (node.bound(point), 0)));
         while let Some((bound, at)) = stack.pop() {
@@ -82,7 +94,10 @@ impl Tree {
             let node = &self.nodes[at];
             if node.is_leaf {
                 for &item in &self.order[node.begin..node.end] {
-                    least = least.min(distance(item));
+                    let away = distance(item);
+                    if away < least {
+                        (nearest, least) = (Some(item), away);
+                    }
                 }
                 continue;
             }
@@ -90,11 +105,13 @@ impl Tree {
             // The nearer one first.
             stack.extend(if a.0 < b.0 { [b, a] } else { [a, b] });
         }
-        least
+        nearest.map(|item| (item, least))
     }
+}
 
+impl Tree<2> {
     /// Visits the items whose boxes a ray from the point towards greater x may meet.
-    pub(super) fn along_ray(&self, [x, y]: [f64; 2], mut visit: impl FnMut(usize)) {
+    pub(in crate::flow) fn along_ray(&self, [x, y]: [f64; 2], mut visit: impl FnMut(usize)) {
         let mut stack = Vec::with_capacity(64);
         stack.extend(self.nodes.first().map(|_| 0));
         while let Some(at) = stack.pop() {
@@ -113,11 +130,11 @@ impl Tree {
     }
 }
 
-impl Node {
+impl<const N: usize> Node<N> {
     fn leaf(begin: usize, end: usize) -> Self {
         Self {
-            low: [f64::INFINITY; 2],
-            high: [f64::NEG_INFINITY; 2],
+            low: [f64::INFINITY; N],
+            high: [f64::NEG_INFINITY; N],
             begin,
             end,
             is_leaf: true,
@@ -126,16 +143,16 @@ impl Node {
     }
 
     /// No item within has a smaller distance from the point.
-    fn bound(&self, point: [f64; 2]) -> f64 {
-        let off = [0, 1].map(|k| {
-            (self.low[k] - point[k])
-                .max(point[k] - self.high[k])
-                .max(0.0)
-        });
-        match off {
-            [0.0, 0.0] => -self.deepest,
+    fn bound(&self, point: [f64; N]) -> f64 {
+        let mut square = 0.0;
+        for (k, x) in point.into_iter().enumerate() {
+            let off = (self.low[k] - x).max(x - self.high[k]).max(0.0);
+            square += off * off;
+        }
+        match square {
+            0.0 => -self.deepest,
             // Roundoff leaves the nearest item in.
-            [x, y] => x.hypot(y) * (1.0 - 1e-12) - 1e-300,
+            _ => square.sqrt() * (1.0 - 1e-12) - 1e-300,
         }
     }
 }
@@ -157,7 +174,7 @@ mod tests {
                 ]
             })
             .collect();
-        let extents: Vec<Extent> = circles
+        let extents: Vec<Extent<2>> = circles
             .iter()
             .map(|[x, y, r]| ([[x - r, y - r], [x + r, y + r]], *r))
             .collect();
@@ -174,5 +191,6 @@ mod tests {
             assert_eq!(tree.least(p, distance), all);
         }
         assert_eq!(Tree::new(&[]).least([0.0; 2], |_| 0.0), f64::INFINITY);
+        assert_eq!(Tree::new(&[]).nearest([0.0; 3], |_| 0.0), None);
     }
 }

@@ -26,9 +26,12 @@ pub(in crate::flow) struct Obstacle {
 
 /// A shape of parts.
 #[derive(Clone, Debug)]
-enum Whole {
+pub(in crate::flow) enum Whole {
+    /// One part, by its number.
     Part(usize),
+    /// All of several.
     Union(Vec<Self>),
+    /// The first of several without the others.
     Difference(Vec<Self>),
 }
 
@@ -36,30 +39,48 @@ enum Whole {
 #[derive(Clone, Debug)]
 enum Part {
     /// All points in any of the circles.
-    Circles(Vec<([f64; 2], f64)>, Tree),
+    Circles(Vec<([f64; 2], f64)>, Tree<2>),
     /// All points within an odd number of closed curves, by their edges.
-    Polygons(Vec<[[f64; 2]; 2]>, Tree),
+    Polygons(Vec<[[f64; 2]; 2]>, Tree<2>),
     Level(Level),
 }
 
 impl Obstacle {
     /// The obstacle that a body is.
     pub(in crate::flow) fn new(body: &Body) -> Self {
+        Self {
+            hollow: body.hollow,
+            ..Self::of(&body.shape)
+        }
+    }
+
+    /// The obstacle of a shape with the gas around it.
+    pub(in crate::flow) fn of(shape: &Shape) -> Self {
         let mut parts = Vec::new();
-        let whole = Whole::new(&body.shape, &mut parts);
-        let outlines = body.outlines();
+        let whole = Whole::new(shape, &mut |shape| {
+            let is_whole = !matches!(shape, Shape::Union { .. } | Shape::Difference { .. });
+            is_whole.then(|| {
+                parts.push(Part::new(shape.outlines()));
+                parts.len() - 1
+            })
+        });
         Self {
             parts,
             whole,
-            hollow: body.hollow,
-            corners: outlines.iter().flat_map(corners).collect(),
-            centre: body.centre(),
+            hollow: false,
+            corners: shape.outlines().iter().flat_map(corners).collect(),
+            centre: shape.centre(),
         }
+    }
+
+    /// Whether its distance changes by no more than the distance of two points; that of samples may.
+    pub(in crate::flow) fn is_exact(&self) -> bool {
+        !self.parts.iter().any(|part| matches!(part, Part::Level(_)))
     }
 
     /// Distance from the wall, positive in the gas.
     pub(in crate::flow) fn distance(&self, point: [f64; 2]) -> f64 {
-        let outside = self.whole.distance(&self.parts, point);
+        let outside = self.whole.distance(&|part| self.distance_of(part, point));
         if self.hollow { -outside } else { outside }
     }
 
@@ -89,28 +110,33 @@ impl Obstacle {
 }
 
 impl Whole {
-    fn new(shape: &Shape, parts: &mut Vec<Part>) -> Self {
-        let mut all = |of: &[Shape]| of.iter().map(|shape| Self::new(shape, parts)).collect();
+    /// The parts of a shape. `part` makes one and gives its number, or nothing where the shape is to be taken apart.
+    pub(in crate::flow) fn new(
+        shape: &Shape,
+        part: &mut impl FnMut(&Shape) -> Option<usize>,
+    ) -> Self {
+        if let Some(number) = part(shape) {
+            return Self::Part(number);
+        }
+        let mut all = |of: &[Shape]| of.iter().map(|shape| Self::new(shape, part)).collect();
         match shape {
-            Shape::Union { of } => Self::Union(all(of)),
             Shape::Difference { of } => Self::Difference(all(of)),
-            _ => {
-                parts.push(Part::new(shape.outlines()));
-                Self::Part(parts.len() - 1)
-            }
+            Shape::Union { of } => Self::Union(all(of)),
+            _ => Self::Union(Vec::new()),
         }
     }
 
-    fn distance(&self, parts: &[Part], point: [f64; 2]) -> f64 {
+    /// Distance from the wall by the distances of the parts, positive outside.
+    pub(in crate::flow) fn distance(&self, of_part: &impl Fn(usize) -> f64) -> f64 {
         let least = |of: &[Self]| {
-            let distances = of.iter().map(|whole| whole.distance(parts, point));
+            let distances = of.iter().map(|whole| whole.distance(of_part));
             distances.fold(f64::INFINITY, f64::min)
         };
         match self {
-            Self::Part(part) => parts[*part].distance(point),
+            Self::Part(part) => of_part(*part),
             Self::Union(of) => least(of),
             Self::Difference(of) => match &of[..] {
-                [first, others @ ..] => first.distance(parts, point).max(-least(others)),
+                [first, others @ ..] => first.distance(of_part).max(-least(others)),
                 [] => f64::INFINITY,
             },
         }
@@ -131,14 +157,14 @@ impl Part {
         }
         if !circles.is_empty() {
             let extent = |&([x, y], r): &([f64; 2], f64)| ([[x - r, y - r], [x + r, y + r]], r);
-            let extents: Vec<Extent> = circles.iter().map(extent).collect();
+            let extents: Vec<Extent<2>> = circles.iter().map(extent).collect();
             return Self::Circles(circles, Tree::new(&extents));
         }
         let extent = |[a, b]: &[[f64; 2]; 2]| {
             let low = [a[0].min(b[0]), a[1].min(b[1])];
             ([low, [a[0].max(b[0]), a[1].max(b[1])]], 0.0)
         };
-        let extents: Vec<Extent> = lines.iter().map(extent).collect();
+        let extents: Vec<Extent<2>> = lines.iter().map(extent).collect();
         Self::Polygons(lines, Tree::new(&extents))
     }
 

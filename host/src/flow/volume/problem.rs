@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::face::{Border, Emission, Emitter, Wall};
 use super::gas::{State, maxwellian};
 use super::nodes::{self, Nodes};
-use super::space::{self, Solids, Space};
+use super::space::{self, Solid, Solids, Space};
 use super::sweep::SIDES;
 use crate::error::{Error, Result};
 use crate::flow::case::{Case, Side};
@@ -51,9 +51,19 @@ impl Problem {
     /// Faults that only the grid shows: bodies that miss the domain, ports inside of bodies.
     pub(in crate::flow) fn new(case: &Case, coarser: f64) -> Result<Self> {
         let gas = Gas::new(&case.gas);
-        let solids = Solids::new(&case.bodies);
-        let centres = solids.centres();
-        let mut space = space::build(edges_of(case, coarser, &solids.lines()), &solids)?;
+        let solids = solids_of(case);
+        let centres = solids
+            .solids
+            .iter()
+            .map(|solid| solid.centre)
+            .collect::<Vec<_>>();
+        let mut lines: [Vec<f64>; 3] = Default::default();
+        for solid in &solids.solids {
+            for (all, more) in lines.iter_mut().zip(solid.lines()) {
+                all.extend(more);
+            }
+        }
+        let mut space = space::build(edges_of(case, coarser, &lines), &solids)?;
         let nodes = nodes_of(case)?;
         space.warnings.extend(check_nodes(case, &gas, &nodes)?);
         let named = case.named_sides();
@@ -126,6 +136,32 @@ impl Problem {
             let is_gas = |cell: usize| self.space.is_gas(cell);
             shut || !self.space.border(k).into_iter().any(is_gas)
         })
+    }
+}
+
+/// The bodies, repeated along periodic axes.
+fn solids_of(case: &Case) -> Solids {
+    let named = case.named_sides();
+    let mut shifts = vec![[0.0; 3]];
+    for (axis, [low, high]) in case.ends().into_iter().enumerate() {
+        let periodic = matches!(named.get(2 * axis), Some((_, Side::Periodic { .. })));
+        if periodic {
+            let along = |by: f64| {
+                move |mut shift: [f64; 3]| {
+                    shift[axis] += by;
+                    shift
+                }
+            };
+            let period = high - low;
+            let before: Vec<[f64; 3]> = shifts.iter().copied().map(along(-period)).collect();
+            let behind: Vec<[f64; 3]> = shifts.iter().copied().map(along(period)).collect();
+            shifts.extend(before);
+            shifts.extend(behind);
+        }
+    }
+    Solids {
+        solids: case.bodies.iter().map(Solid::new).collect(),
+        shifts,
     }
 }
 

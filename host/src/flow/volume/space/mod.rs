@@ -1,8 +1,15 @@
 //! Space: a Cartesian grid whose cells bodies cut, each with a volume, open faces and at most one facet of a wall.
 
 mod closure;
+mod cut;
+mod distances;
+mod form;
+mod pockets;
+mod solid;
 
 pub(in crate::flow) use closure::Closure;
+pub(in crate::flow) use cut::build;
+pub(in crate::flow) use solid::{Solid, Solids};
 
 pub(in crate::flow) use crate::flow::space::Kind;
 
@@ -97,3 +104,6 @@ pub(in crate::flow) fn across(axis: usize) -> [usize; 2] {
         _ => [0, 1],
     }
 }
+
+#[cfg(test)]
+mod tests;
