@@ -20,13 +20,16 @@ pub(super) struct Ground {
 impl Ground {
     /// That of a case.
     pub(super) fn new(case: &Case) -> Self {
-        let is_periodic = |side: &Side| matches!(side, Side::Periodic { .. });
-        let [x, y] = [&case.sides.left, &case.sides.bottom].map(is_periodic);
+        let sides = case.named_sides();
+        let periodic = [0, 2, 4].map(|side: usize| {
+            let side = sides.get(side).map(|(_, side)| *side);
+            matches!(side, Some(Side::Periodic { .. }))
+        });
         // A plane goes on along z without end.
-        let z = [f64::NEG_INFINITY, f64::INFINITY];
+        let z = case.domain.z.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
         Self {
             ends: [case.domain.x, case.domain.y, z],
-            periodic: [x, y, false],
+            periodic,
         }
     }
 

@@ -250,13 +250,13 @@ impl Case {
     }
 
     fn resolve_bodies(&mut self) -> Result<()> {
-        let linear = self.gas.linear;
+        let (linear, in_space) = (self.gas.linear, self.is_in_space());
         for at in 0..self.bodies.len() {
             let within = self.body_name(at);
             let grounds = rasters::Ground::new(self);
             let body = &mut self.bodies[at];
             rasters::prepare(&mut body.shape, &grounds).map_err(|e| e.within(&within))?;
-            check_body(body, linear, false).map_err(|e| e.within(&within))?;
+            check_body(body, linear, in_space).map_err(|e| e.within(&within))?;
             body.temperature.get_or_insert(usual(linear).into());
             body.name.get_or_insert_with(|| within.clone());
             let name = body.name.clone();

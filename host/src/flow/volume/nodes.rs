@@ -53,20 +53,25 @@ pub(in crate::flow) fn gauss(points: usize, temperature: f64, linear: bool) -> R
         v: rule.nodes.iter().map(|c| c * root).collect(),
         w: widths.collect(),
     };
-    let below = Half {
-        v: above.v.iter().map(|v| -v).collect(),
-        w: above.w.clone(),
-    };
+    let below = above.mirrored();
     Ok([above, below])
 }
 
-/// Middles of equal cells between two ends, none of them at zero.
+/// Middles of equal cells between two ends, none of them at zero; where the ends lie evenly about zero, so do they.
 pub(in crate::flow) fn uniform([low, high]: [f64; 2], step: f64) -> Axis {
-    let (mut low, high) = (low, high);
-    let mut cells = ((high - low) / step).ceil().max(2.0) as usize;
     if low == -high {
-        cells += cells % 2;
+        let cells = (high / step).ceil().max(1.0) as usize;
+        let width = high / cells as f64;
+        let middles = (0..cells).map(|k| (k as f64 + 0.5) * width);
+        let above = Half {
+            v: middles.collect(),
+            w: vec![width; cells],
+        };
+        let below = above.mirrored();
+        return [above, below];
     }
+    let mut low = low;
+    let cells = ((high - low) / step).ceil().max(2.0) as usize;
     let middle = |low: f64, k: usize| low + (high - low) * (k as f64 + 0.5) / cells as f64;
     if (0..cells).any(|k| middle(low, k).abs() < 1e-6 * step) {
         low -= 1e-3 * step;
@@ -84,6 +89,16 @@ pub(in crate::flow) fn uniform([low, high]: [f64; 2], step: f64) -> Axis {
         }
     };
     [half(1.0), half(-1.0)]
+}
+
+impl Half {
+    /// The same velocities with the other sign.
+    fn mirrored(&self) -> Self {
+        Self {
+            v: self.v.iter().map(|v| -v).collect(),
+            w: self.w.clone(),
+        }
+    }
 }
 
 impl Nodes {

@@ -136,7 +136,7 @@ impl<'a> Steady<'a> {
         let (sweep, input) = self.parts();
         let engine = match &mut self.engine {
             Some(engine) => engine,
-            none => none.insert(engine(&self.machine)?),
+            none => none.insert(engine(&self.machine, &sweep, &input)?),
         };
         engine.run(&sweep, &input)
     }
@@ -517,7 +517,7 @@ fn between(edges: &[f64], x: f64) -> [(usize, f64); 2] {
 }
 
 /// The engine of a machine.
-fn engine(machine: &Machine) -> Result<Box<dyn Sweeps>> {
+fn engine(machine: &Machine, _sweep: &Sweep<'_>, _input: &Input) -> Result<Box<dyn Sweeps>> {
     Ok(match machine {
         Machine::Cpu => Box::new(Vectors),
         Machine::Reference => Box::new(Loops),

@@ -222,6 +222,19 @@ impl Found {
         }
     }
 
+    /// Adds what enters or leaves through a face of a side.
+    #[inline(always)]
+    fn cross<const FUSED: bool>(
+        &mut self,
+        velocity: &Velocities,
+        (side, face): (usize, usize),
+        enters: bool,
+        values: &Lanes<f64>,
+    ) {
+        let moments = velocity.moments::<FUSED>(values, side / 2);
+        add(&mut self.sides[side][face][usize::from(enters)], moments);
+    }
+
     fn add_to(self, swept: &mut Swept, nodes: usize) {
         fn add_all<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
             for (to, from) in to.iter_mut().flatten().zip(from.iter().flatten()) {
@@ -283,14 +296,15 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
             0 => step,
             _ => counts[axis] - 1 - step,
         };
-        let jump = match &input.sides[0] {
-            Inflow::Closed(jump) => {
-                let jump = velocity.equilibrium::<LINEAR, FUSED>(jump);
-                let sign = 1.0 - 2.0 * (chunk.octant & 1) as f64;
-                Some(jump.map(|value| sign * value))
+        let mut jump = None;
+        if let Inflow::Closed(from) = &input.sides[0] {
+            let mut values = velocity.equilibrium::<LINEAR, FUSED>(from);
+            let sign = 1.0 - 2.0 * (chunk.octant & 1) as f64;
+            for l in 0..LANES {
+                values[l] *= sign;
             }
-            _ => None,
-        };
+            jump = Some(values);
+        }
         let widths: [Vec<f64>; 3] = [0, 1, 2].map(|axis: usize| {
             let edges = space.edges[axis].windows(2);
             edges.map(|pair| pair[1] - pair[0]).collect()
@@ -302,25 +316,21 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                 false => Vec::new(),
             }
         });
-        let mut border = |side: usize, face: usize, enters: usize, values: &Lanes<f64>| {
-            let moments = velocity.moments::<FUSED>(values, side / 2);
-            add(&mut found.sides[side][face][enters], moments);
-        };
-
-        let mut to_layer: Vec<Lanes<f64>> = (0..nx * ny)
-            .map(|face| inflow.through::<LINEAR, FUSED>(entering[2], face))
-            .collect();
-        for (face, values) in to_layer.iter().enumerate() {
-            border(entering[2], face, 1, values);
+        // Closures and iterators would be compiled for processors without wide registers.
+        let mut to_layer = vec![NOTHING; nx * ny];
+        for face in 0..nx * ny {
+            let values = inflow.through::<LINEAR, FUSED>(entering[2], face);
+            to_layer[face] = values;
+            found.cross::<FUSED>(&velocity, (entering[2], face), true, &values);
         }
         let mut to_row = vec![NOTHING; nx];
         let mut saved = vec![NOTHING; if jump.is_some() { 2 * nx } else { 0 }];
         for step_z in 0..nz {
             let z = place(2, step_z);
-            for (x, values) in to_row.iter_mut().enumerate() {
+            for x in 0..nx {
                 let face = z * nx + x;
-                *values = inflow.through::<LINEAR, FUSED>(entering[1], face);
-                border(entering[1], face, 1, values);
+                to_row[x] = inflow.through::<LINEAR, FUSED>(entering[1], face);
+                found.cross::<FUSED>(&velocity, (entering[1], face), true, &to_row[x]);
             }
             for step_y in 0..ny {
                 let y = place(1, step_y);
@@ -353,7 +363,7 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                         }
                     }
                     if counts {
-                        border(entering[0], row, 1, &going);
+                        found.cross::<FUSED>(&velocity, (entering[0], row), true, &going);
                     }
                     for step_x in 0..nx {
                         let x = place(0, step_x);
@@ -375,12 +385,19 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                         } else {
                             let s = space.facet[k] as usize;
                             let facet = &space.facets[s];
-                            let open = &space.open[k];
-                            let open = [entering, leaving].map(|sides| sides.map(|k| open[k]));
+                            let mut open = [[0.0; 3]; 2];
+                            for axis in 0..3 {
+                                open[0][axis] = space.open[k][entering[axis]];
+                                open[1][axis] = space.open[k][leaving[axis]];
+                            }
                             let wall = velocity.equilibrium::<LINEAR, FUSED>(&input.facets[s]);
                             let behind = Behind {
                                 open,
-                                wall: facet.normal.map(|part| facet.area * part),
+                                wall: [
+                                    facet.area * facet.normal[0],
+                                    facet.area * facet.normal[1],
+                                    facet.area * facet.normal[2],
+                                ],
                                 closures: &space.closures[s].0[chunk.octant],
                                 emitted: &wall,
                             };
@@ -399,21 +416,21 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                         }
                     }
                 }
-                border(leaving[0], row, 0, &going);
+                found.cross::<FUSED>(&velocity, (leaving[0], row), false, &going);
                 if let Some(values) = out[0].get_mut(row) {
                     *values = going;
                 }
             }
-            for (x, values) in to_row.iter().enumerate() {
+            for x in 0..nx {
                 let face = z * nx + x;
-                border(leaving[1], face, 0, values);
+                found.cross::<FUSED>(&velocity, (leaving[1], face), false, &to_row[x]);
                 if let Some(to) = out[1].get_mut(face) {
-                    *to = *values;
+                    *to = to_row[x];
                 }
             }
         }
-        for (face, values) in to_layer.iter().enumerate() {
-            border(leaving[2], face, 0, values);
+        for face in 0..nx * ny {
+            found.cross::<FUSED>(&velocity, (leaving[2], face), false, &to_layer[face]);
         }
         if !out[2].is_empty() {
             out[2] = to_layer;
@@ -440,24 +457,31 @@ struct Incoming<'a> {
 
 impl Incoming<'_> {
     #[inline(always)]
+    fn load(&self, values: &[f64], face: usize) -> Lanes<f64> {
+        let at = face * self.nodes + self.chunk.first;
+        let mut lanes = NOTHING;
+        lanes.copy_from_slice(&values[at..][..LANES]);
+        lanes
+    }
+
+    #[inline(always)]
     fn through<const LINEAR: bool, const FUSED: bool>(
         &self,
         side: usize,
         face: usize,
     ) -> Lanes<f64> {
-        let load = |values: &[f64]| -> Lanes<f64> {
-            let at = face * self.nodes + self.chunk.first;
-            std::array::from_fn(|l| values[at + l])
-        };
         match &self.input.sides[side] {
             Inflow::Same(c) => self.velocity.equilibrium::<LINEAR, FUSED>(c),
             Inflow::Faces(faces) => self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]),
             Inflow::Wall(faces, share, values) => {
                 let own = self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]);
-                let rest = load(values);
-                std::array::from_fn(|l| share * own[l] + (1.0 - share) * rest[l])
+                let mut mixed = self.load(values, face);
+                for l in 0..LANES {
+                    mixed[l] = share * own[l] + (1.0 - share) * mixed[l];
+                }
+                mixed
             }
-            Inflow::Values(values) => load(values),
+            Inflow::Values(values) => self.load(values, face),
             Inflow::Mirror => {
                 let axis = side / 2;
                 self.images.0[self.chunk.octant ^ (1 << axis)][axis][face]
@@ -552,16 +576,13 @@ impl Velocities {
         for l in 0..LANES {
             let v = self.at(l);
             let normal = cell::through(v, behind.wall);
-            let flux = behind.open.map(|open| {
-                [
-                    v[0].abs() * open[0],
-                    v[1].abs() * open[1],
-                    v[2].abs() * open[2],
-                ]
-            });
-            let [[x_in, y_in, z_in], [x_out, y_out, z_out]] = flux;
-            let into = [x_in, y_in, z_in, normal.max(0.0)];
-            let out = [x_out, y_out, z_out, (-normal).max(0.0)];
+            let [open_in, open_out] = behind.open;
+            let (mut into, mut out) = ([0.0; 4], [0.0; 4]);
+            for k in 0..3 {
+                into[k] = v[k].abs() * open_in[k];
+                out[k] = v[k].abs() * open_out[k];
+            }
+            (into[3], out[3]) = (normal.max(0.0), (-normal).max(0.0));
             let c = &behind.closures[usize::from(normal < 0.0)];
             let values = [inflow[0][l], inflow[1][l], inflow[2][l], behind.emitted[l]];
             let source = nu * local[l];
@@ -594,13 +615,17 @@ impl Velocities {
                 parts[k][l] = part[k];
             }
         }
-        parts.map(total)
+        totals(&parts)
     }
 
     /// Moments through a face across an axis.
     #[inline(always)]
     fn moments<const FUSED: bool>(&self, f: &Lanes<f64>, axis: usize) -> [f64; MOMENTS] {
-        self.weighed::<FUSED>(f, &self.v[axis].map(f64::abs))
+        let mut speed = self.v[axis];
+        for l in 0..LANES {
+            speed[l] = speed[l].abs();
+        }
+        self.weighed::<FUSED>(f, &speed)
     }
 
     /// Moments of what arrives at a facet.
@@ -625,7 +650,7 @@ impl Velocities {
                 parts[k][l] = part[k];
             }
         }
-        parts.map(total)
+        totals(&parts)
     }
 }
 
@@ -634,6 +659,16 @@ fn add<const N: usize>(to: &mut [f64; N], part: [f64; N]) {
     for k in 0..N {
         to[k] += part[k];
     }
+}
+
+/// The sums over the lanes.
+#[inline(always)]
+fn totals<const N: usize>(parts: &[Lanes<f64>; N]) -> [f64; N] {
+    let mut sums = [0.0; N];
+    for k in 0..N {
+        sums[k] = total(parts[k]);
+    }
+    sums
 }
 
 /// The sum of all lanes, by halves.

@@ -1,39 +1,285 @@
 //! Flows in space against exact values, and against the same flows in a plane.
 
+use std::f64::consts::PI;
+
+use super::engine::{Loops, Sweeps, Vectors};
+use super::steady::Steady;
+use super::sweep::Swept;
+use super::{Problem, nodes};
 use crate::flow::{Case, Findings, Machine};
 
-fn solved(text: &str, machine: &Machine) -> Findings {
+fn case(text: &str) -> Case {
     let case: Case = toml::from_str(text).unwrap();
-    let found = crate::flow::solve(&case, machine, &mut |_, _| true).unwrap();
+    case.resolve().unwrap()
+}
+
+fn solved(text: &str) -> Findings {
+    let found = crate::flow::solve(&case(text), &Machine::Cpu, &mut |_, _| true).unwrap();
     assert!(found.is_steady(), "{}", found.status);
     found
 }
 
-#[test]
-fn a_stream_stays_uniform() {
-    let text = sphere(1.0, 0.9, "bgk", "");
-    // A body that moves with the gas and has its temperature; velocities of a wall along its normal do not count.
-    let text = text.replace("radius = 0.5", "radius = 0.5\ntemperature = 1");
-    let _ = text;
-}
-
-/// A sphere in a stream along x, a quarter of it between mirrors.
-fn sphere(delta: f64, speed: f64, model: &str, more: &str) -> String {
-    let side = format!("{{ kind = \"stream\", speed_ratio = {speed} }}");
+/// A body in a stream along x in the box of these ends, with what comes in through the sides below, behind and around.
+fn stream(gas: &str, low: f64, side: &str, below: &str, body: &str) -> String {
     format!(
-        "gas = {{ model = \"{model}\", delta = {delta} }}
-        domain = {{ x = [-1.5, 1.5], y = [0, 1.5], z = [0, 1.5], h = 0.125 }}
-        velocities = {{ kind = \"uniform\", step = 0.7 }}
+        "gas = {{ {gas} }}
+        domain = {{ x = [-1.25, 1.25], y = [{low}, 1.25], z = [{low}, 1.25], h = 0.125 }}
+        solver = {{ tolerance = 1e-4 }}
         [sides]
         left = {side}
         right = {side}
-        bottom = {{ kind = \"mirror\" }}
+        bottom = {below}
         top = {side}
-        back = {{ kind = \"mirror\" }}
+        back = {below}
         front = {side}
-        {more}
+        [[body]]
+        {body}"
+    )
+}
+
+const STREAM: &str = "{ kind = \"stream\", speed_ratio = 1 }";
+const MIRROR: &str = "{ kind = \"mirror\" }";
+const THIN: &str = "model = \"bgk\", delta = 1e-6";
+
+/// Without collisions drag and heat of a convex body follow from each facet alone.
+#[test]
+fn thin_gas_loads_convex_bodies_as_if_each_wall_were_alone() {
+    let skew = "{ kind = \"stream\", speed_ratio = 1, angle = 25, elevation = 10 }";
+    for (side, below, body) in [
+        (STREAM, MIRROR, "shape = \"sphere\"\nradius = 0.5"),
+        (
+            STREAM,
+            MIRROR,
+            "shape = \"cylinder\"\nends = [[-0.3, 0, 0], [0.4, 0, 0]]\nradius = 0.4\ntemperature = 2",
+        ),
+        (
+            skew,
+            skew,
+            "shape = \"box\"\nsize = [0.8, 0.5, 0.6]\nangle = 30",
+        ),
+        (
+            skew,
+            skew,
+            "shape = \"cone\"\nends = [[-0.5, 0, 0], [0.5, 0.1, 0]]\nradii = [0.2, 0.5]",
+        ),
+    ] {
+        let low = if below == MIRROR { 0.0 } else { -1.25 };
+        let text = stream(THIN, low, side, below, body);
+        let found = solved(&text);
+        let loads = &found.bodies[0];
+        let pairs = [
+            (loads.drag_coefficient, loads.drag_free_molecular, 0.02),
+            (loads.heat_coefficient, loads.heat_free_molecular, 0.03),
+        ];
+        for (value, exact, share) in pairs {
+            let (value, exact) = (value.unwrap(), exact.unwrap());
+            assert!(
+                (value / exact - 1.0).abs() < share,
+                "{body}: {value} {exact}"
+            );
+        }
+        let balance = &found.balance;
+        assert!(balance.mass.abs() < 1e-3 * found.mass_flow(), "{balance:?}");
+    }
+}
+
+/// The drag of a sphere without collisions in closed form.
+#[test]
+fn a_sphere_in_thin_gas_has_its_exact_drag() {
+    let found = solved(&stream(
+        THIN,
+        0.0,
+        STREAM,
+        MIRROR,
+        "shape = \"sphere\"\nradius = 0.5",
+    ));
+    let loads = &found.bodies[0];
+    let exact = 3.0 / PI.sqrt() * (-1.0_f64).exp() + 3.5 * libm::erf(1.0) + 2.0 * PI.sqrt() / 3.0;
+    let drag = loads.drag_coefficient.unwrap();
+    assert!((drag / exact - 1.0).abs() < 0.02, "{drag} {exact}");
+    // A quarter of the frontal area.
+    assert!((loads.frontal_area.unwrap() / (PI / 16.0) - 1.0).abs() < 0.03);
+}
+
+/// A quarter between mirrors and the whole are the same flow.
+#[test]
+fn mirrors_halve_a_flow() {
+    let gas = "model = \"shakhov\", delta = 2";
+    let body = "shape = \"sphere\"\nradius = 0.5\ntemperature = 1.5";
+    let fine = |text: String| solved(&text.replace("1e-4", "1e-9"));
+    let quarter = fine(stream(gas, 0.0, STREAM, MIRROR, body));
+    let whole = fine(stream(gas, -1.25, STREAM, STREAM, body));
+    let [a, b] = [&quarter, &whole].map(|found| &found.bodies[0]);
+    assert_eq!(quarter.iterations, whole.iterations);
+    for (part, all) in [(a.force_x, b.force_x), (a.heat, b.heat)] {
+        assert!((4.0 * part - all).abs() < 1e-9 * b.force_x, "{part} {all}");
+    }
+    let sideways = [b.force_y, b.force_z.unwrap(), b.moment];
+    assert!(sideways.iter().all(|part| part.abs() < 1e-9 * b.force_x));
+}
+
+const LID: &str = "
+    gas = { model = \"shakhov\", delta = 3, linear = true }
+    domain = { x = [0, 1], y = [0, 1], h = 0.1 }
+    [sides]
+    left = { kind = \"wall\" }
+    right = { kind = \"wall\", temperature = 0.3 }
+    bottom = { kind = \"wall\" }
+    top = { kind = \"wall\", velocity = 1 }
+    [[body]]
+    shape = \"circle\"
+    centre = [0.4, 0.35]
+    radius = 0.2";
+
+/// A cavity with a disc between two mirrors is the same flow in the plane, once the plane has the same velocities.
+#[test]
+fn extruded_flows_are_those_of_the_plane() {
+    let plane = case(LID);
+    let mut flat = crate::flow::problem::Problem::new(&plane, 1.0).unwrap();
+    let [above, below] = nodes::gauss(4, 1.0, true).unwrap();
+    let line: Vec<(f64, f64)> = [above, below]
+        .iter()
+        .flat_map(|half| half.v.iter().copied().zip(half.w.iter().copied()))
+        .collect();
+    let list = line.iter().flat_map(|&(vx, wx)| {
+        let row = line.iter();
+        row.map(move |&(vy, wy)| ([vx, vy], wx * wy))
+    });
+    let list = list.collect();
+    flat.nodes = crate::flow::nodes::Nodes::new(&list, |_| false).unwrap();
+    let solver = crate::flow::Solver {
+        tolerance: 1e-11,
+        ..plane.solver
+    };
+    let mut steady = crate::flow::steady::Steady::new(&flat, &solver, &Machine::Cpu).unwrap();
+    let ending = steady.solve(&solver, &mut |_, _| true).unwrap();
+    let expected = crate::flow::results::findings(&plane, &steady, ending).unwrap();
+
+    let text = LID.replace("h = 0.1", "z = [0, 0.3], h = 0.1").replace(
+        "[[body]]",
+        "back = { kind = \"mirror\" }\nfront = { kind = \"mirror\" }\n[[body]]",
+    );
+    let mut extruded = case(&text);
+    extruded.velocities = Some(crate::flow::Velocities::Gauss {
+        points: 4,
+        temperature: 1.0,
+    });
+    let problem = Problem::new(&extruded, 1.0).unwrap();
+    let mut steady = Steady::new(&problem, &solver, &Machine::Cpu);
+    let ending = steady.solve(&solver, &mut |_, _| true).unwrap();
+    let found = super::findings(&extruded, &steady, ending).unwrap();
+
+    let same = |a: f64, b: f64| assert!((a - 0.3 * b).abs() < 1e-10, "{a} {}", 0.3 * b);
+    let (a, b) = (&found.bodies[0], &expected.bodies[0]);
+    same(a.force_x, b.force_x);
+    same(a.force_y, b.force_y);
+    same(a.moment, b.moment);
+    same(a.heat, b.heat);
+    for ((name, a), (_, b)) in found.sides.iter().zip(&expected.sides) {
+        assert!(b.momentum_x.abs() + b.energy.abs() > 1e-3, "{name}");
+        same(a.mass, b.mass);
+        same(a.momentum_x, b.momentum_x);
+        same(a.momentum_y, b.momentum_y);
+        same(a.energy, b.energy);
+    }
+}
+
+fn flat(swept: &Swept) -> Vec<f64> {
+    let sides = swept.sides.iter().flatten().flatten().flatten();
+    let all = swept.cells.iter().flatten();
+    let all = all.chain(swept.facets.iter().flatten()).chain(sides);
+    all.chain(swept.left.iter().flatten()).copied().collect()
+}
+
+/// The sums of lanes are those of plain loops, mirrors, periods, partial walls and stretched cells included.
+#[test]
+fn sums_of_lanes_are_those_of_loops() {
+    let lean = "
+        gas = { model = \"shakhov\", delta = 3 }
+        domain = { x = [-1, 1], y = [0, 1], z = [-0.6, 0.6], h = 0.25, core = [[-0.5, 0.5], [0, 0.5], [-0.5, 0.5]], growth = 1.3 }
+        velocities = { kind = \"uniform\", step = 1 }
+        [sides]
+        left = { kind = \"stream\", speed_ratio = 2 }
+        right = { kind = \"vacuum\" }
+        bottom = { kind = \"mirror\" }
+        top = { kind = \"wall\", temperature = 1.5, velocity = 0.2, accommodation = 0.7 }
+        back = { kind = \"periodic\" }
+        front = { kind = \"periodic\" }
         [[body]]
         shape = \"sphere\"
-        radius = 0.5"
-    )
+        centre = [0.1, 0.05, 0]
+        radius = 0.4";
+    let duct = "
+        gas = { model = \"bgk\", delta = 1, linear = true }
+        domain = { x = [0, 0.6], y = [0, 0.5], z = [0, 0.5], h = 0.1 }
+        velocities = { kind = \"gauss\", points = 3 }
+        [sides]
+        left = { kind = \"periodic\", jump = 0.5 }
+        right = { kind = \"periodic\", jump = 0.5 }
+        bottom = { kind = \"mirror\" }
+        top = { kind = \"wall\" }
+        back = { kind = \"mirror\" }
+        front = { kind = \"mirror\" }
+        [[body]]
+        shape = \"sphere\"
+        centre = [0.3, 0, 0.1]
+        radius = 0.15";
+    for text in [lean, duct] {
+        let case = case(text);
+        let problem = Problem::new(&case, 1.0).unwrap();
+        let mut steady = Steady::new(&problem, &case.solver, &Machine::Cpu);
+        // A state that is not uniform.
+        let solver = crate::flow::Solver {
+            iterations: 2,
+            ..case.solver
+        };
+        steady.solve(&solver, &mut |_, _| true).unwrap();
+        let (sweep, input) = steady.parts();
+        let found = flat(&Vectors.run(&sweep, &input).unwrap());
+        let expected = flat(&Loops.run(&sweep, &input).unwrap());
+        assert_eq!(found.len(), expected.len());
+        for (at, (a, b)) in found.into_iter().zip(expected).enumerate() {
+            assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{at}: {a} {b}");
+        }
+    }
+}
+
+/// The mean of the lengths of all lines along a duct of unit square section that meet a point, by angles: what flows in it without collisions.
+fn smoluchowski() -> f64 {
+    // u(y, z) = -(1/(2 sqrt(pi))) <distance to the wall across the duct>, the mean over directions in the section; here over the section too.
+    let (count, angles) = (60, 240);
+    let mut sum = 0.0;
+    for i in 0..count {
+        for j in 0..count {
+            let place = |k: usize| (k as f64 + 0.5) / count as f64;
+            for a in 0..angles {
+                let (sin, cos) = (2.0 * PI * (a as f64 + 0.5) / angles as f64).sin_cos();
+                let reach = |at: f64, d: f64| if d > 0.0 { (1.0 - at) / d } else { -at / d };
+                sum += reach(place(i), cos).min(reach(place(j), sin));
+            }
+        }
+    }
+    sum / (count * count * angles) as f64
+}
+
+/// Flow through a long square duct in thin gas, from the lines that meet each point.
+#[test]
+fn a_square_duct_has_its_flow_in_thin_gas() {
+    let text = "
+        gas = { model = \"bgk\", delta = 1e-3, linear = true }
+        domain = { x = [0, 0.1], y = [0, 0.5], z = [0, 0.5], h = 0.05 }
+        velocities = { kind = \"gauss\", points = 10 }
+        [sides]
+        left = { kind = \"periodic\", jump = 0.1 }
+        right = { kind = \"periodic\", jump = 0.1 }
+        bottom = { kind = \"mirror\" }
+        top = { kind = \"wall\" }
+        back = { kind = \"mirror\" }
+        front = { kind = \"wall\" }";
+    let found = solved(text);
+    let flow = 4.0 * found.mass_flow();
+    // f at a point has the density where its molecules left the wall: -(v_x/v_across) times the distance across.
+    // <v_x^2/v_across> = (1/2) <1/v_across> = sqrt(pi)/2 over the Maxwellian.
+    let exact = 0.5 * PI.sqrt() * smoluchowski();
+    assert!((flow / exact - 1.0).abs() < 0.02, "{flow} {exact}");
 }

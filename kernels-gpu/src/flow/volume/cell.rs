@@ -25,7 +25,11 @@ pub fn full<T: Real, const SOFT: bool, const FUSED: bool>(
     // Both sides of the balance are halved.
     let inverse = fused::<T, FUSED>(half, nu, sum).hardware_reciprocal();
     let f = fused::<T, FUSED>(half, source, into) * inverse;
-    let out = [0, 1, 2].map(|k: usize| fused::<T, FUSED>(two, f, -inflow[k]));
+    let out = [
+        fused::<T, FUSED>(two, f, -inflow[0]),
+        fused::<T, FUSED>(two, f, -inflow[1]),
+        fused::<T, FUSED>(two, f, -inflow[2]),
+    ];
     if SOFT {
         let step = (source + into) * (nu + sum).hardware_reciprocal();
         let l = share(step, out[0].min(out[1]).min(out[2]));

@@ -3,6 +3,7 @@
 use nalgebra::Matrix3;
 
 use super::FACES;
+use crate::flow::volume::vector::dot;
 
 /// Largest sum of the magnitudes of a row: more would amplify the inflow.
 const MOST: f64 = 1.5;
@@ -69,10 +70,6 @@ fn coefficients(inflow: [Face; 4], outflow: [Face; 4]) -> [[f64; 4]; 4] {
         c.iter_mut().flatten().for_each(|x| *x *= MOST / most);
     }
     c
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 /// Pseudo-inverse of a symmetric matrix without the directions of tiny eigenvalues.

@@ -559,29 +559,3 @@ fn a_domain_of_solid_alone_is_refused() {
         "{error}"
     );
 }
-
-/// Times of large grids; run by hand.
-#[test]
-#[ignore = "takes a minute and prints times alone"]
-fn large_grids_take_little_time() {
-    for cells in [64, 128, 256] {
-        let begin = std::time::Instant::now();
-        let space = build(cube(1.0, cells), &solids(&[sphere([0.01; 3], 0.5)])).expect("a grid");
-        println!(
-            "sphere {cells}: {:?}, {} facets",
-            begin.elapsed(),
-            space.facets.len()
-        );
-    }
-    let begin = std::time::Instant::now();
-    let triangles = ball(92);
-    let surface = Surface::new(&triangles, 1.0, [0.0; 3]).expect("a ball");
-    println!("{} triangles: {:?}", triangles.len(), begin.elapsed());
-    let begin = std::time::Instant::now();
-    let space = build(cube(0.75, 128), &solids(&[stl(surface)])).expect("a grid");
-    println!(
-        "surface 128: {:?}, {} facets",
-        begin.elapsed(),
-        space.facets.len()
-    );
-}
