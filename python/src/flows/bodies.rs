@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::accuracy::{Errors, Reached, Watch, search};
 use rarefy::flow::{
-    self, Case, Fields, Findings, Grids, Machine, ResultErrors, Samples, Segment, Shape,
+    self, Case, FacetPoint, Fields, Findings, Grids, Machine, ResultErrors, Samples, Segment,
+    Shape, VoxelSamples,
 };
 use rarefy::{Backend, Precision};
 
@@ -36,7 +37,7 @@ pub(super) fn flow_case<'py>(
     observe: Option<Py<PyAny>>,
     verify: Option<bool>,
     accuracy: Option<f64>,
-    arrays: Vec<(usize, PyReadonlyArray2<'py, f64>)>,
+    arrays: Vec<(usize, PyReadonlyArrayDyn<'py, f64>)>,
     folder: Option<PathBuf>,
     backend: &str,
     precision: &str,
@@ -46,15 +47,21 @@ pub(super) fn flow_case<'py>(
         case.relative_to(folder);
     }
     for (body, array) in arrays {
-        let [ny, nx] = *array.shape() else {
+        let Some(shape) = case.bodies.get_mut(body).map(|body| &mut body.shape) else {
             continue;
         };
-        let values = array.as_array().iter().copied().collect();
-        let samples = Samples::new(nx, ny, values).map_err(raise)?;
-        if let Some(Shape::Mask(raster) | Shape::Distance(raster)) =
-            case.bodies.get_mut(body).map(|body| &mut body.shape)
-        {
-            raster.samples = Some(samples);
+        let values = array.as_array();
+        match (shape, array.shape()) {
+            (Shape::Mask(raster) | Shape::Distance(raster), &[ny, nx]) => {
+                let samples = Samples::new(nx, ny, values.iter().copied().collect());
+                raster.samples = Some(samples.map_err(raise)?);
+            }
+            (Shape::Voxels(voxels), &[nz, ny, nx]) => {
+                let solid = values.iter().map(|value| *value != 0.0).collect();
+                let samples = VoxelSamples::new([nx, ny, nz], solid);
+                voxels.samples = Some(samples.map_err(raise)?);
+            }
+            _ => {}
         }
     }
     let case = case.resolve().map_err(raise)?;
@@ -86,12 +93,15 @@ pub(super) fn flow_case<'py>(
     })?;
     signals.check()?;
     let (case, found, errors, reached) = done;
-    let segments = flow::along_outlines(&case, &found.surface);
+    let walls = match case.is_in_space() {
+        true => facets(py, &flow::smoothed(&found.facets))?,
+        false => walls(py, &flow::along_outlines(&case, &found.surface))?,
+    };
     Ok((
         to_python(py, &case)?,
         to_python(py, &found)?,
         fields(py, &found)?,
-        walls(py, &segments)?,
+        walls,
         errors_of(py, &case, &found, errors, reached.as_ref())?,
     ))
 }
@@ -157,27 +167,52 @@ fn errors_of<'py>(
     Ok(dict)
 }
 
-/// Edges of the cells, and fields `[iy][ix]`.
+/// Edges of the cells, and fields `[iy][ix]`, in space `[iz][iy][ix]`.
 fn fields<'py>(py: Python<'py>, found: &Findings) -> PyResult<Bound<'py, PyDict>> {
-    let Fields { x, y, .. } = &found.fields;
-    let shape = [y.len().saturating_sub(1), x.len().saturating_sub(1)];
     let all = &found.fields;
+    let Fields { x, y, z, .. } = all;
+    let mut shape = Vec::new();
     let dict = PyDict::new(py);
-    for (name, edges) in [("x", x), ("y", y)] {
-        dict.set_item(name, shaped(py, edges.clone(), &[edges.len()])?)?;
+    for (name, edges) in [("z", z), ("y", y), ("x", x)] {
+        if !edges.is_empty() {
+            dict.set_item(name, shaped(py, edges.clone(), &[edges.len()])?)?;
+            shape.push(edges.len() - 1);
+        }
     }
     for (name, values) in [
         ("gas", &all.gas),
         ("density", &all.density),
         ("ux", &all.velocity_x),
         ("uy", &all.velocity_y),
+        ("uz", &all.velocity_z),
         ("temperature", &all.temperature),
         ("qx", &all.heat_x),
         ("qy", &all.heat_y),
+        ("qz", &all.heat_z),
     ] {
-        dict.set_item(name, shaped(py, values.clone(), &shape)?)?;
+        if !values.is_empty() {
+            dict.set_item(name, shaped(py, values.clone(), &shape)?)?;
+        }
     }
     Ok(dict)
+}
+
+/// Facets in space, with means over their neighbours.
+fn facets<'py>(py: Python<'py>, facets: &[FacetPoint]) -> PyResult<Bound<'py, PyDict>> {
+    let names = [
+        "body", "x", "y", "z", "normal_x", "normal_y", "normal_z", "area", "pressure", "shear_x",
+        "shear_y", "shear_z", "heat",
+    ];
+    let rows = facets.iter().map(|facet| {
+        let [x, y, z] = facet.point;
+        let [nx, ny, nz] = facet.normal;
+        let [sx, sy, sz] = facet.shear;
+        let (area, pressure, heat) = (facet.area, facet.pressure, facet.heat);
+        [
+            facet.body as f64, x, y, z, nx, ny, nz, area, pressure, sx, sy, sz, heat,
+        ]
+    });
+    columns(py, names, rows)
 }
 
 fn walls<'py>(py: Python<'py>, segments: &[Segment]) -> PyResult<Bound<'py, PyDict>> {

@@ -1,4 +1,4 @@
-"""Steady flows past and through bodies in a plane."""
+"""Steady flows past and through bodies in a plane or in space."""
 
 from __future__ import annotations
 
@@ -27,20 +27,22 @@ class BodiesResult(Result):
         The case in full.
     bodies
         Loads on each body by its name: ``force_x``, ``force_y``, ``moment``, ``heat``, and with a stream ``drag_coefficient``,
-        ``lift_coefficient``, ``heat_coefficient``.
+        ``lift_coefficient``, ``heat_coefficient``; in space ``force_z``, ``moment_x``, ``moment_y``, ``area``, ``frontal_area``,
+        ``side_coefficient`` and the limits ``drag_free_molecular``, ``heat_free_molecular``, ``drag_newtonian`` too.
     sides
         ``mass``, ``momentum_x``, ``momentum_y``, ``energy`` that leave through each side.
     balance
         The same, summed over all sides and bodies.
-    x, y
-        Centres of the cells.
+    x, y, z
+        Centres of the cells; ``z`` is None in a plane, as are ``uz`` and ``qz``.
     edges
-        Edges of the cells along x and along y.
-    gas, density, ux, uy, temperature, qx, qy
-        Share of gas in the cells and fields, ``[iy, ix]``; zero within bodies.
+        Edges of the cells along x, along y and, in space, along z.
+    gas, density, ux, uy, uz, temperature, qx, qy, qz
+        Share of gas in the cells and fields, ``[iy, ix]``, in space ``[iz, iy, ix]``; zero within bodies.
     walls
         Columns of the walls along their outlines: ``body`` (its place in the case), ``curve``, ``arc``, ``angle``, ``x``, ``y``, ``normal_x``,
-        ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``, ``slip``, ``jump``.
+        ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``, ``slip``, ``jump``. In space of their facets: ``body``, ``x``, ``y``, ``z``,
+        ``normal_x``, ``normal_y``, ``normal_z``, ``area``, ``pressure``, ``shear_x``, ``shear_y``, ``shear_z``, ``heat``.
     mass_flow, energy_flow
         Mass and energy that pass through the domain: sums over the sides where more leaves than enters.
     discretisation_error
@@ -60,7 +62,7 @@ class BodiesResult(Result):
     balance: dict[str, float]
     x: Array
     y: Array
-    edges: tuple[Array, Array]
+    edges: tuple[Array, ...]
     gas: Array
     density: Array
     ux: Array
@@ -79,12 +81,19 @@ class BodiesResult(Result):
     energy_flow: float
     discretisation_error: dict[str, Any] | None = None
     accuracy: dict[str, Any] | None = None
+    z: Array | None = None
+    uz: Array | None = None
+    qz: Array | None = None
 
-    _columns = ("gas", "density", "ux", "uy", "temperature", "qx", "qy")
-    _axes = ("y", "x")
+    _columns = ("gas", "density", "ux", "uy", "uz", "temperature", "qx", "qy", "qz")
+    _axes = ("z", "y", "x")
 
-    def plot(self, name: str = "temperature", ax: Any = None) -> Any:
-        """Plot a field with the bodies; returns the axes of matplotlib."""
+    def _coordinates(self) -> dict[str, Array]:
+        places = {name: getattr(self, name) for name in self._axes}
+        return {name: np.asarray(place) for name, place in places.items() if place is not None}
+
+    def plot(self, name: str = "temperature", ax: Any = None, z: float | None = None) -> Any:
+        """Plot a field with the bodies; returns the axes of matplotlib. In space the layer of cells about ``z`` is plotted, the middle one by default."""
         try:
             from matplotlib import pyplot
         except ImportError:
@@ -92,8 +101,19 @@ class BodiesResult(Result):
         if ax is None:
             ax = pyplot.figure(layout="constrained").subplots()
         values = np.ma.masked_where(self.gas <= 0.0, getattr(self, name))
-        mesh = ax.pcolormesh(*self.edges, values)
+        if self.z is not None:
+            edges = self.edges[2]
+            middle = 0.5 * (edges[0] + edges[-1]) if z is None else z
+            layer = int(np.clip(np.searchsorted(edges, middle, side="right") - 1, 0, len(self.z) - 1))
+            values = values[layer]
+        mesh = ax.pcolormesh(*self.edges[:2], values)
         ax.figure.colorbar(mesh, ax=ax, label=name)
+        ax.set_aspect("equal")
+        ax.set_xlabel("x")
+        ax.set_ylabel("y")
+        if self.z is not None:
+            ax.set_title(f"z = {self.z[layer]:.3g}")
+            return ax
         walls = self.walls
         half = 0.5 * walls["length"]
         across, along = half * walls["normal_y"], half * walls["normal_x"]
@@ -103,9 +123,6 @@ class BodiesResult(Result):
             color="black",
             linewidth=1.0,
         )
-        ax.set_aspect("equal")
-        ax.set_xlabel("x")
-        ax.set_ylabel("y")
         return ax
 
 
@@ -125,11 +142,12 @@ def _arrays(case: Mapping[str, Any]) -> tuple[dict[int, Array], dict[str, Any]]:
     arrays, bodies = {}, []
     for at, body in enumerate(case.get("body", ())):
         body = dict(body)
-        if body.get("shape") in ("mask", "distance") and "values" in body:
+        if body.get("shape") in ("mask", "distance", "voxels") and "values" in body:
             values = np.asarray(body.pop("values"))
-            if values.ndim != 2:
-                raise ValueError(f"body {at + 1}: values: shape {values.shape}; expected two dimensions, [iy, ix]")
-            if body["shape"] == "mask" and values.dtype not in (np.bool_, np.uint8):
+            dimensions, order = (3, "three dimensions, [iz, iy, ix]") if body["shape"] == "voxels" else (2, "two dimensions, [iy, ix]")
+            if values.ndim != dimensions:
+                raise ValueError(f"body {at + 1}: values: shape {values.shape}; expected {order}")
+            if body["shape"] != "distance" and values.dtype not in (np.bool_, np.uint8):
                 raise TypeError(f"body {at + 1}: values: {values.dtype}; expected bool or uint8, with True in the solid")
             arrays[at] = np.ascontiguousarray(values, dtype=float)
         bodies.append(body)
@@ -150,7 +168,7 @@ def flow(
     backend: Literal["auto", "cpu", "cuda", "emulator", "reference"] = "auto",
     precision: Literal["f32", "f64"] = "f64",
 ) -> BodiesResult:
-    """A steady flow past and through bodies in a plane.
+    """A steady flow past and through bodies, in a plane or, where the domain has a ``"z"``, in space.
 
     Parameters
     ----------
@@ -158,6 +176,7 @@ def flow(
         A dictionary with the tables and keys of a case file, or the path of one. Bodies are a list under ``"body"``. Cells, velocities and far
         sides that it leaves out are chosen.
         Those of shape ``"mask"`` or ``"distance"`` may have their array as ``"values"``, indexed ``[iy, ix]``: True in the solid, or distances, positive in the gas.
+        Those of shape ``"voxels"`` may have theirs, indexed ``[iz, iy, ix]``.
     tolerance, iterations
         Those of the case, replaced.
     verify
@@ -222,15 +241,13 @@ def flow(
         full["body"][at]["values"] = values
     warn(found["warnings"] + errors["warnings"])
     mass_flow, energy_flow = errors["flows"]
-    edges = (fields.pop("x"), fields.pop("y"))
-    x, y = (0.5 * (axis[1:] + axis[:-1]) for axis in edges)
+    edges = tuple(fields.pop(name) for name in ("x", "y", "z") if name in fields)
+    centres = dict(zip(("x", "y", "z"), (0.5 * (axis[1:] + axis[:-1]) for axis in edges), strict=False))
     return BodiesResult(
         case=full,
         bodies={body.pop("name"): body for body in found["bodies"]},
         sides=dict(found["sides"]),
         balance=found["balance"],
-        x=x,
-        y=y,
         edges=edges,
         walls=walls,
         passages=found["passages"],
@@ -243,5 +260,6 @@ def flow(
         energy_flow=energy_flow,
         discretisation_error=errors["discretisation_error"],
         accuracy=errors["accuracy"],
+        **centres,
         **fields,
     )
