@@ -131,6 +131,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             "density.png",
             "temperature.png",
             "surface.png",
+            "pressure.png",
             "residuals.png",
             RECORD,
         ],
