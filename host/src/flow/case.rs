@@ -42,11 +42,11 @@ pub struct Case {
 impl Case {
     /// Whether the lines of a linear flow between periodic sides are closed exactly, which the CPU does.
     pub fn closes_lines(&self) -> bool {
-        let sides = [&self.sides.left, &self.sides.bottom];
-        self.gas.linear
-            && sides
-                .iter()
-                .any(|side| matches!(side, Side::Periodic { .. }))
+        let (left, bottom) = (&self.sides.left, &self.sides.bottom);
+        let is_periodic = |side: &Side| matches!(side, Side::Periodic { .. });
+        // In space rows along x alone close on themselves.
+        let closes = is_periodic(left) || (is_periodic(bottom) && !self.is_in_space());
+        self.gas.linear && closes
     }
 
     /// Whether the flow is in space, not in a plane.

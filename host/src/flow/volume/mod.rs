@@ -1,6 +1,7 @@
 //! Steady flows past and through bodies in space, over the full velocity space.
 
 mod check;
+mod device;
 mod engine;
 mod face;
 mod gas;

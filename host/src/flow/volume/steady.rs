@@ -1,5 +1,6 @@
 //! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
 
+use super::device;
 use super::engine::{Loops, Sweeps, Vectors};
 use super::face::Border;
 use super::gas::{self, State, UNKNOWNS, equilibrium, maxwellian};
@@ -7,6 +8,7 @@ use super::problem::Problem;
 use super::space::Space;
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
 use crate::bgk::steady::anderson::Anderson;
+use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 use crate::flow::Solver;
 use crate::flow::course::{Course, Ending, Step};
@@ -517,17 +519,13 @@ fn between(edges: &[f64], x: f64) -> [(usize, f64); 2] {
 }
 
 /// The engine of a machine.
-fn engine(machine: &Machine, _sweep: &Sweep<'_>, _input: &Input) -> Result<Box<dyn Sweeps>> {
+fn engine(machine: &Machine, sweep: &Sweep<'_>, input: &Input) -> Result<Box<dyn Sweeps>> {
+    let sides = &input.sides;
     Ok(match machine {
         Machine::Cpu => Box::new(Vectors),
         Machine::Reference => Box::new(Loops),
-        Machine::Cuda(..) | Machine::Emulator(_) => {
-            return Err(Error::invalid(
-                "backend",
-                "a GPU",
-                "--backend cpu for flows in space",
-            ));
-        }
+        Machine::Cuda(device, precision) => device::new(device.clone(), *precision, sweep, sides)?,
+        Machine::Emulator(precision) => device::new(Emulator::default(), *precision, sweep, sides)?,
     })
 }
 
