@@ -1,4 +1,4 @@
-//! `rarefy flow`: a steady flow past and through bodies in a plane, from a case file.
+//! `rarefy flow`: a steady flow past and through bodies in a plane or in space, from a case file.
 
 mod examples;
 mod facets;
@@ -37,10 +37,11 @@ Examples:
   rarefy flow cylinder.toml --json --quiet          the record alone
   rarefy flow cylinder.toml --tolerance 1e-4 --out coarse --overwrite";
 
-/// Compute a steady flow past and through bodies in a plane, from a case file
+/// Compute a steady flow past and through bodies in a plane or in space, from a case file
 ///
-/// CASE.toml has the gas, the domain with its cells, its four sides, and bodies: circles, ellipses, rectangles, polygons, NACA aerofoils, many
-/// circles, masks, images, sections of STL surfaces, unions and differences. Cells are cut by the bodies. Prints forces, moments and heat on
+/// CASE.toml has the gas, the domain with its cells, its sides, and bodies: circles, ellipses, rectangles, polygons, NACA aerofoils, many
+/// circles, masks, images, sections of STL surfaces, unions and differences. A domain with a z is in space, with two more sides, and spheres,
+/// boxes, cylinders, cones, STL surfaces and voxels. Cells are cut by the bodies. Prints forces, moments and heat on
 /// each body, and the flows of mass, momentum and energy through the sides, each with the error of its discretisation: by repeats on coarser
 /// cells, with fewer velocities, and with the far field nearer. Lengths are those of the case; velocities are in v0 = sqrt(2 R T0). A gas in
 /// SI units adds results in these.

@@ -28,13 +28,37 @@ pub(in crate::cli) enum Example {
     Cavity,
     /// An aerofoil.
     Airfoil,
+    /// A sphere in space.
+    Sphere,
+    /// A capsule at an angle of attack.
+    Capsule,
+    /// A satellite with panels.
+    Satellite,
+    /// A long duct of square section.
+    Channel,
+    /// A porous medium of spheres.
+    Porous3d,
 }
 
 impl Example {
     /// Names of all, as the flag takes them.
-    pub(in crate::cli) const NAMES: [&'static str; 11] = [
-        "cylinder", "plate", "slot", "step", "porous", "pump", "comb", "edge", "plume", "cavity",
+    pub(in crate::cli) const NAMES: [&'static str; 16] = [
+        "cylinder",
+        "plate",
+        "slot",
+        "step",
+        "porous",
+        "pump",
+        "comb",
+        "edge",
+        "plume",
+        "cavity",
         "airfoil",
+        "sphere",
+        "capsule",
+        "satellite",
+        "channel",
+        "porous3d",
     ];
 
     /// The case file.
@@ -56,6 +80,11 @@ impl Example {
             Self::Plume => file!("plume"),
             Self::Cavity => file!("cavity"),
             Self::Airfoil => file!("airfoil"),
+            Self::Sphere => file!("sphere"),
+            Self::Capsule => file!("capsule"),
+            Self::Satellite => file!("satellite"),
+            Self::Channel => file!("channel"),
+            Self::Porous3d => file!("porous3d"),
         }
     }
 }
