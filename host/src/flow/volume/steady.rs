@@ -1,5 +1,7 @@
 //! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
 
+use rayon::prelude::*;
+
 use super::device;
 use super::engine::{Loops, Sweeps, Vectors};
 use super::face::Border;
@@ -147,10 +149,12 @@ impl<'a> Steady<'a> {
     pub(super) fn parts(&self) -> (Sweep<'a>, Input) {
         let problem = self.problem;
         let (gas, space) = (&problem.gas, &problem.space);
-        let mut cells = vec![[0.0; 9]; space.len()];
-        for &k in &self.gas_cells {
-            cells[k] = gas::coefficients(gas, &self.state.cells[k]);
-        }
+        let unknowns = self.state.cells.par_iter().enumerate();
+        let cells = unknowns.map(|(k, w)| match space.is_gas(k) {
+            true => gas::coefficients(gas, w),
+            false => [0.0; 9],
+        });
+        let cells = cells.collect();
         let walls = problem.walls.iter().zip(&self.state.facets);
         let input = Input {
             cells,
@@ -220,9 +224,12 @@ impl<'a> Steady<'a> {
     fn next(&self, swept: &Swept) -> Unknowns {
         let problem = self.problem;
         let mut next = self.state.clone();
-        for &k in &self.gas_cells {
-            next.cells[k] = gas::swept(&problem.gas, &self.state.cells[k], &swept.cells[k]);
-        }
+        let cells = next.cells.par_iter_mut().zip(&swept.cells).enumerate();
+        cells.for_each(|(k, (w, sums))| {
+            if problem.space.is_gas(k) {
+                *w = gas::swept(&problem.gas, w, sums);
+            }
+        });
         let arriving = swept.facets.iter().zip(&problem.emission);
         for (density, (arriving, emission)) in next.facets.iter_mut().zip(arriving) {
             *density = emission.density(arriving[0]);
@@ -368,16 +375,33 @@ impl<'a> Steady<'a> {
 
     /// The largest change of density, momentum and energy over the range of each, and what roundoff makes of it.
     fn change(&self, next: &Unknowns) -> (f64, f64) {
-        let mut ranges = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 5];
-        for &k in &self.gas_cells {
-            for (c, [low, high, most, changed]) in ranges.iter_mut().enumerate() {
-                let value = next.cells[k][c];
-                *low = low.min(value);
-                *high = high.max(value);
-                *most = most.max(value.abs());
-                *changed = changed.max((value - self.state.cells[k][c]).abs());
-            }
-        }
+        let none = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 5];
+        let ranges = self.gas_cells.par_iter().fold(
+            || none,
+            |mut ranges, &k| {
+                for (c, [low, high, most, changed]) in ranges.iter_mut().enumerate() {
+                    let value = next.cells[k][c];
+                    *low = low.min(value);
+                    *high = high.max(value);
+                    *most = most.max(value.abs());
+                    *changed = changed.max((value - self.state.cells[k][c]).abs());
+                }
+                ranges
+            },
+        );
+        // The order does not matter: least and greatest values have no roundoff.
+        let ranges = ranges.reduce(
+            || none,
+            |mut a, b| {
+                for ([low, high, most, changed], b) in a.iter_mut().zip(b) {
+                    *low = low.min(b[0]);
+                    *high = high.max(b[1]);
+                    *most = most.max(b[2]);
+                    *changed = changed.max(b[3]);
+                }
+                a
+            },
+        );
         let spread = ranges.map(|[low, high, _, _]| high - low);
         let widest = spread.iter().copied().fold(0.0, f64::max);
         let unit = self.engine.as_ref().map_or(f64::EPSILON, |e| e.unit());
@@ -403,7 +427,7 @@ impl<'a> Steady<'a> {
         let gas = &self.problem.gas;
         let good = self
             .gas_cells
-            .iter()
+            .par_iter()
             .all(|&k| gas::is_admissible(gas, &mixed.cells[k]))
             && (gas.linear
                 || (mixed.facets.iter().all(|&rho| rho >= 0.0)
@@ -417,8 +441,9 @@ impl<'a> Steady<'a> {
     }
 
     fn pack(&self, state: &Unknowns) -> Vec<f64> {
-        let cells = self.gas_cells.iter().flat_map(|&k| state.cells[k]);
-        let mut x: Vec<f64> = cells.collect();
+        let mut x = vec![0.0; UNKNOWNS * self.gas_cells.len()];
+        let places = x.par_chunks_mut(UNKNOWNS).zip(&self.gas_cells);
+        places.for_each(|(x, &k)| x.copy_from_slice(&state.cells[k]));
         x.extend(&state.facets);
         x.extend(state.sides.iter().flatten());
         let lagged = state.lagged.iter().flatten();
