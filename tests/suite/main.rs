@@ -27,6 +27,7 @@ mod emulator;
 mod files_cli;
 mod flow_case_cli;
 mod flow_cli;
+mod flow_space_cli;
 mod gpu;
 mod grid_errors_cli;
 mod grids_cli;

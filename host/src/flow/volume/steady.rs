@@ -223,10 +223,11 @@ impl<'a> Steady<'a> {
     /// The state that a sweep makes of the present one.
     fn next(&self, swept: &Swept) -> Unknowns {
         let problem = self.problem;
+        let space = &problem.space;
         let mut next = self.state.clone();
         let cells = next.cells.par_iter_mut().zip(&swept.cells).enumerate();
         cells.for_each(|(k, (w, sums))| {
-            if problem.space.is_gas(k) {
+            if space.is_gas(k) {
                 *w = gas::swept(&problem.gas, w, sums);
             }
         });
@@ -376,6 +377,7 @@ impl<'a> Steady<'a> {
     /// The largest change of density, momentum and energy over the range of each, and what roundoff makes of it.
     fn change(&self, next: &Unknowns) -> (f64, f64) {
         let none = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 5];
+        let present = &self.state.cells;
         let ranges = self.gas_cells.par_iter().fold(
             || none,
             |mut ranges, &k| {
@@ -384,7 +386,7 @@ impl<'a> Steady<'a> {
                     *low = low.min(value);
                     *high = high.max(value);
                     *most = most.max(value.abs());
-                    *changed = changed.max((value - self.state.cells[k][c]).abs());
+                    *changed = changed.max((value - present[k][c]).abs());
                 }
                 ranges
             },

@@ -1,0 +1,252 @@
+//! `rarefy flow` in space: refusals, loads on all machines, files and their forms.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command::{done, folder, number, refused};
+
+/// A quarter of a sphere in a stream along x, eight cells a diameter.
+const SPHERE: &str = "\
+gas = { delta = 1, omega = 0.81 }
+domain = { x = [-1.25, 1.25], y = [0, 1.25], z = [0, 1.25], h = 0.125 }
+velocities = { kind = \"uniform\", step = 1 }
+solver = { tolerance = 1e-3 }
+[sides]
+left = { kind = \"stream\", speed_ratio = 1.5 }
+right = { kind = \"stream\", speed_ratio = 1.5 }
+bottom = { kind = \"mirror\" }
+top = { kind = \"stream\", speed_ratio = 1.5 }
+back = { kind = \"mirror\" }
+front = { kind = \"stream\", speed_ratio = 1.5 }
+[[body]]
+name = \"ball\"
+shape = \"sphere\"
+radius = 0.5
+";
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+fn write(folder: &Path, text: &str) {
+    fs::write(folder.join("case.toml"), text).unwrap();
+}
+
+#[test]
+fn wrong_cases_are_refused_in_one_line_with_the_place() {
+    let dir = folder();
+    let at = dir.path();
+    for (from, to, what) in [
+        (
+            "back = { kind = \"mirror\" }\n",
+            "",
+            "sides.back: none; expected a side at each end of z",
+        ),
+        (
+            ", z = [0, 1.25]",
+            "",
+            "sides.back: a side along z; expected z = [low, high] in [domain]",
+        ),
+        (
+            "z = [0, 1.25]",
+            "z = [1, 0]",
+            "domain.z: [1, 0]; expected its lower end before its upper one",
+        ),
+        (
+            "kind = \"uniform\", step = 1",
+            "angles = 48",
+            "velocities.kind: polar; expected kind = \"uniform\" or \"gauss\" in space",
+        ),
+        (
+            "radius = 0.5",
+            "radius = -0.5",
+            "body 1: radius: -0.5; expected a positive number",
+        ),
+        (
+            "radius = 0.5",
+            "radius = 0.5\ncentre = [0, 0, 5]",
+            "body 1: place: x = -0.5 to 0.5, y = -0.5 to 0.5, z = 4.5 to 5.5; expected a body of which a part is in the domain",
+        ),
+        (
+            "radius = 0.5",
+            "radius = 0.5\naccommodation = 0.5",
+            "body 1: accommodation: 0.5; expected 1 in space",
+        ),
+        (
+            "left = { kind = \"stream\", speed_ratio = 1.5 }",
+            "left = { kind = \"split\", left = {}, right = {} }",
+            "sides.left: kind: split; expected one state a side in space",
+        ),
+        (
+            "shape = \"sphere\"\nradius = 0.5",
+            "shape = \"stl\"\nfile = \"none.stl\"",
+            "none.stl: no such file",
+        ),
+        (
+            "shape = \"sphere\"",
+            "shape = \"shpere\"",
+            "unknown shape 'shpere' of body 1; did you mean 'sphere'?",
+        ),
+    ] {
+        let text = SPHERE.replace(from, to);
+        assert_ne!(text, SPHERE, "{from}");
+        write(at, &text);
+        refused(at, &words("flow case.toml"), what);
+    }
+}
+
+/// Forces and heat of a run.
+fn loads(at: &Path, line: &str) -> Vec<f64> {
+    let output = done(at, &words(line));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    let body = &record["result"]["bodies"][0];
+    ["force_x", "force_y", "force_z", "heat"]
+        .map(|key| number(&body[key]))
+        .to_vec()
+}
+
+#[test]
+fn kernels_find_the_forces_of_the_cpu() {
+    let dir = folder();
+    let at = dir.path();
+    // A few sweeps of few cells: the emulator checks each access to memory.
+    let small = SPHERE
+        .replace("h = 0.125", "h = 0.3")
+        .replace("tolerance = 1e-3", "tolerance = 5e-2");
+    write(at, &small);
+    let line = "flow case.toml --json --quiet --overwrite --no-verify --out run";
+    let cpu = loads(at, &format!("{line} --backend cpu"));
+    let plain = loads(at, &format!("{line} --backend reference"));
+    let emulated = loads(at, &format!("{line} --backend emulator"));
+    let single = loads(at, &format!("{line} --backend emulator --precision f32"));
+    for (k, cpu) in cpu.iter().enumerate() {
+        assert!((plain[k] - cpu).abs() < 1e-9, "{} {cpu}", plain[k]);
+        assert!((emulated[k] - cpu).abs() < 1e-9, "{} {cpu}", emulated[k]);
+        assert!((single[k] - cpu).abs() < 1e-4, "{} {cpu}", single[k]);
+    }
+}
+
+#[test]
+fn a_gpu_finds_the_forces_of_the_cpu() {
+    if crate::support::device().is_none() {
+        return;
+    }
+    let dir = folder();
+    let at = dir.path();
+    write(at, &SPHERE.replace("tolerance = 1e-3", "tolerance = 1e-7"));
+    let line = "flow case.toml --json --quiet --overwrite --no-verify --out run";
+    let cpu = loads(at, &format!("{line} --backend cpu"));
+    let double = loads(at, &format!("{line} --backend cuda"));
+    let single = loads(
+        at,
+        &format!("{line} --backend cuda --precision f32 --tolerance 1e-4"),
+    );
+    for ((cpu, double), single) in cpu.iter().zip(double).zip(single) {
+        assert!((double - cpu).abs() < 1e-6, "{double} {cpu}");
+        assert!((single - cpu).abs() < 1e-3, "{single} {cpu}");
+    }
+}
+
+#[test]
+fn a_flow_writes_its_files_and_errors() {
+    let dir = folder();
+    let at = dir.path();
+    write(at, SPHERE);
+    let output = done(at, &words("flow case.toml --out run --json --backend cpu"));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = &record["result"];
+    let body = &result["bodies"][0];
+    // Between the flow without collisions and Newton's law.
+    let drag = number(&body["drag_coefficient"]);
+    let limits = ["drag_newtonian", "drag_free_molecular"].map(|key| number(&body[key]));
+    assert!(limits[0] < drag && drag < limits[1], "{drag} {limits:?}");
+    let error = &body["discretisation_error"]["drag_coefficient"];
+    for axis in ["cells", "velocities", "domain", "total"] {
+        assert!(number(&error[axis]) > 0.0, "{axis}");
+    }
+    assert!(number(&error["total"]) < 0.3 * drag);
+    assert!(result["sides"].get("back").is_none());
+    assert!(result["sides"]["front"]["momentum_z"].is_number());
+    let inflow = -number(&result["sides"]["left"]["mass"]);
+    assert!(number(&result["balance"]["mass"]).abs() < 1e-2 * inflow);
+
+    // The facets add up to a quarter of the sphere, and their raw values to the loads.
+    let table = fs::read_to_string(at.join("run/surface.csv")).unwrap();
+    let mut rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
+    let columns = rows.remove(0);
+    let column = |name: &str| columns.iter().position(|other| *other == name).expect(name);
+    let value = |row: &[&str], name: &str| row[column(name)].parse::<f64>().unwrap();
+    let sum = |of: &dyn Fn(&[&str]) -> f64| rows.iter().map(|row| of(row)).sum::<f64>();
+    let area = sum(&|row| value(row, "area"));
+    assert!(
+        (area / (0.25 * std::f64::consts::PI) - 1.0).abs() < 0.02,
+        "{area}"
+    );
+    assert!((area / number(&body["area"]) - 1.0).abs() < 1e-12);
+    let force = sum(&|row| {
+        let pressure = -value(row, "pressure_raw") * value(row, "normal_x");
+        value(row, "area") * (pressure + value(row, "shear_x_raw"))
+    });
+    assert!((force / number(&body["force_x"]) - 1.0).abs() < 1e-10);
+    let heat = sum(&|row| value(row, "area") * value(row, "heat_raw"));
+    assert!((heat / number(&body["heat"]) - 1.0).abs() < 1e-10);
+
+    // Cubes of one size make an image; its XML comes before the bytes of the arrays.
+    let image = fs::read(at.join("run/flow.vti")).unwrap();
+    let begin = image
+        .windows(2)
+        .position(|pair| pair == b"\n_")
+        .expect("arrays");
+    let head = String::from_utf8(image[..begin].to_vec()).unwrap();
+    for part in [
+        "WholeExtent=\"0 20 0 10 0 10\"",
+        "Spacing=\"0.125 0.125 0.125\"",
+        "compressor=\"vtkZLibDataCompressor\"",
+        "Name=\"heat_flux\" NumberOfComponents=\"3\" format=\"appended\"",
+    ] {
+        assert!(head.contains(part), "{part} in {head}");
+    }
+    for name in [
+        "speed",
+        "density",
+        "temperature",
+        "surface",
+        "pressure",
+        "residuals",
+    ] {
+        assert!(at.join(format!("run/{name}.png")).is_file(), "{name}");
+    }
+    assert!(at.join("run/walls.vtp").is_file());
+    // The case that the run keeps is the same case.
+    let again = done(
+        at,
+        &words("flow run/case.toml --json --quiet --backend cpu --no-verify"),
+    );
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again["case"], record["case"]);
+    assert_eq!(again["result"]["bodies"][0]["force_x"], body["force_x"]);
+}
+
+#[test]
+fn a_gas_in_si_units_has_its_results_in_these() {
+    let dir = folder();
+    let at = dir.path();
+    let gas = "gas = { gas = \"argon\", pressure = 0.1, temperature = 300, length = 0.05 }";
+    let text = SPHERE
+        .replace("gas = { delta = 1, omega = 0.81 }", gas)
+        .replace("h = 0.125", "h = 0.25");
+    write(at, &text);
+    let output = done(
+        at,
+        &words("flow case.toml --out run --json --backend cpu --no-verify"),
+    );
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (body, units) = (&record["result"]["bodies"][0], &record["units"]);
+    let force = number(&units["pressure_pa"]) * 0.05 * 0.05;
+    let ratio = number(&body["force_x_n"]) / number(&body["force_x"]);
+    assert!((ratio / force - 1.0).abs() < 1e-12, "{ratio} {force}");
+    assert!(body["heat_w"].is_number() && record["result"]["mass_flow_kg_s"].is_number());
+    assert!(at.join("run/flow_si.vti").is_file());
+}
