@@ -162,7 +162,7 @@ pub enum Shape {
     },
 }
 
-/// An array of samples in space.
+/// An array of samples in the plane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Raster {
@@ -195,7 +195,7 @@ impl Raster {
     }
 }
 
-/// The section of a surface in space by a plane.
+/// The section of a closed surface by a plane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section {

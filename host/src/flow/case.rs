@@ -17,7 +17,7 @@ use crate::flow::vector::Vector;
 pub struct Case {
     /// The gas and its rarefaction.
     pub gas: GasOf,
-    /// The rectangle of space and its cells.
+    /// The rectangle, or the box in space, and its cells.
     #[serde(default)]
     pub domain: Domain,
     /// The discrete velocities; chosen from the case where it is silent.
@@ -284,7 +284,7 @@ const OMEGA: f64 = 0.74;
 /// Prandtl number of a monatomic gas.
 const PRANDTL: f64 = 2.0 / 3.0;
 
-/// The rectangle and its cells: uniform, or a uniform core with cells that grow outwards.
+/// The rectangle, or the box in space, and its cells: uniform, or a uniform core with cells that grow outwards.
 ///
 /// An infinite end, as those that a file leaves out, is a far field whose place is chosen from bodies and stream. So is an infinite `h`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -296,7 +296,7 @@ pub struct Domain {
     /// Its ends along y.
     #[serde(default = "everywhere")]
     pub y: [f64; 2],
-    /// Its ends along z: the flow is in space. In a plane without it.
+    /// Its ends along z: the flow is in space. In a plane without it; `[-inf, inf]` in space has its ends chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub z: Option<[f64; 2]>,
     /// Width of the cells, in the core where there is one.

@@ -5,7 +5,7 @@ use super::case::Case;
 use super::far::{enclosing, rounded, speed};
 use crate::error::{Error, Result};
 
-/// What is chosen for a case, by its dimensions.
+/// Choices for a case, by its dimensions.
 struct Choices {
     /// Distance of the far field in lengths of the bodies, from speed ratios on. A slow flow feels its borders at any distance.
     far: [(f64, f64); 3],

@@ -42,12 +42,12 @@ pub(in crate::flow) struct Course {
     best: (f64, usize),
 }
 
-/// What an iteration changed.
+/// The change of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::flow) struct Step {
     /// Relative change.
     pub(in crate::flow) change: f64,
-    /// What roundoff makes of it.
+    /// The part of it that may be roundoff.
     pub(in crate::flow) roundoff: f64,
     /// Whether all that a sweep hands to the next one has acted.
     pub(in crate::flow) acts: bool,

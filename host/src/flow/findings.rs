@@ -209,14 +209,14 @@ impl Findings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Passage {
-    /// The axis along which it leads: `x` or `y`.
+    /// The axis along which it leads: `x`, `y` or `z`.
     pub along: String,
     /// Mass in a unit of time towards greater coordinates, in n0 v0 and the unit length.
     pub flow: f64,
     /// Flow over the difference of pressure between two vessels, in n0 v0/p0 and the unit length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conductance: Option<f64>,
-    /// The narrowest open length across.
+    /// The narrowest open length across, in space the narrowest open area.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<f64>,
     /// Flow over that of an opening of this length in a thin wall without collisions.

@@ -7,36 +7,42 @@ use super::problem::Problem;
 /// Share of a difference of states by which two sides may differ and count as one vessel.
 const SAME: f64 = 1e-2;
 
-/// The passages of a flow.
-pub(in crate::flow) fn all(case: &Case, problem: &Problem, found: &Findings) -> Vec<Passage> {
-    (0..2)
-        .filter_map(|axis| of(case, problem, found, axis))
+/// The passages of a flow. `narrowest` is the least open length, or area in space, of the lines or layers of cells across an axis.
+pub(in crate::flow) fn all(
+    case: &Case,
+    narrowest: &dyn Fn(usize) -> f64,
+    found: &Findings,
+) -> Vec<Passage> {
+    (0..case.ends().len())
+        .filter_map(|axis| of(case, narrowest, found, axis))
         .collect()
 }
 
-fn of(case: &Case, problem: &Problem, found: &Findings, axis: usize) -> Option<Passage> {
-    let sides = &case.sides;
-    let names = [["left", "right"], ["bottom", "top"]];
-    let all = [[&sides.left, &sides.right], [&sides.bottom, &sides.top]];
-    let [lower, upper] = all[axis];
+fn of(
+    case: &Case,
+    narrowest: &dyn Fn(usize) -> f64,
+    found: &Findings,
+    axis: usize,
+) -> Option<Passage> {
+    let sides = case.named_sides();
+    let [(_, lower), (upper_name, upper)] = [*sides.get(2 * axis)?, *sides.get(2 * axis + 1)?];
     let mass = |name: &str| {
         let side = found.sides.iter().find(|(side, _)| side == name);
         side.map_or(0.0, |(_, flux)| flux.mass)
     };
     let mut passage = Passage {
-        along: ["x", "y"][axis].to_owned(),
+        along: ["x", "y", "z"][axis].to_owned(),
         ..Passage::default()
     };
     if let Side::Periodic { jump, .. } = lower {
         if !case.gas.linear || *jump == 0.0 {
             return None;
         }
-        let [length, height] = {
-            let ends = [case.domain.x, case.domain.y].map(|[low, high]| high - low);
-            [ends[axis], ends[1 - axis]]
-        };
-        passage.flow = mass(names[axis][1]);
-        let mobility = passage.flow / height * length / jump;
+        let lengths: Vec<f64> = case.ends().iter().map(|[low, high]| high - low).collect();
+        let others = (0..lengths.len()).filter(|other| *other != axis);
+        let section: f64 = others.map(|other| lengths[other]).product();
+        passage.flow = mass(upper_name);
+        let mobility = passage.flow / section * lengths[axis] / jump;
         passage.mobility = Some(mobility);
         passage.permeability = Some(mobility / case.gas.delta);
         return Some(passage);
@@ -47,9 +53,10 @@ fn of(case: &Case, problem: &Problem, found: &Findings, axis: usize) -> Option<P
         let scale = (a[0] - b[0]).abs().max((a[1] - b[1]).abs());
         (x[0] - y[0]).abs() <= SAME * scale && (x[1] - y[1]).abs() <= SAME * scale
     };
-    passage.flow = mass(names[axis][1]);
+    passage.flow = mass(upper_name);
     // Other sides must be shut, or belong to the same two vessels.
-    for (side, name) in all[1 - axis].into_iter().zip(names[1 - axis]) {
+    let beside = sides.iter().enumerate();
+    for (_, (name, side)) in beside.filter(|(at, _)| at / 2 != axis) {
         match side {
             Side::Mirror | Side::Wall { .. } | Side::Periodic { .. } => {}
             Side::Split { left, right, .. } => {
@@ -68,7 +75,7 @@ fn of(case: &Case, problem: &Problem, found: &Findings, axis: usize) -> Option<P
     });
     let over = |of: f64| (of != 0.0).then(|| passage.flow / of);
     passage.conductance = over(pressure);
-    let opening = narrowest(problem, axis);
+    let opening = narrowest(axis);
     if opening > 0.0 {
         passage.transmission = over(free * opening);
         passage.opening = Some(opening);
@@ -96,8 +103,8 @@ fn pressure([n, t]: [f64; 2], linear: bool) -> f64 {
     if linear { n + t } else { n * t }
 }
 
-/// The least open length of the lines across an axis.
-fn narrowest(problem: &Problem, axis: usize) -> f64 {
+/// The least open length of the lines of cells across an axis of a plane.
+pub(in crate::flow) fn narrowest(problem: &Problem, axis: usize) -> f64 {
     let space = &problem.space;
     let (nx, ny) = (space.nx(), space.ny());
     let (lines, across) = if axis == 0 { (nx, ny) } else { (ny, nx) };

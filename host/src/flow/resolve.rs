@@ -394,7 +394,7 @@ fn check_domain(domain: &Domain) -> Result<()> {
         return Err(Error::invalid(
             "domain.growth",
             domain.growth,
-            "a core, outside of which cells grow: core = [[x, x], [y, y]]",
+            "a core, outside of which cells grow: core = [[x, x], [y, y]], with [z, z] in space",
         ));
     }
     if domain.largest.is_nan() || domain.largest < h {

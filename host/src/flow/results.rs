@@ -5,7 +5,7 @@ use super::findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 use super::gas::{self, MOMENTS};
 use super::problem::{Problem, SIDES, sides_of};
 use super::steady::{Steady, Swept};
-use super::{Case, Side};
+use super::{Case, Side, passage};
 use crate::error::{Error, Result};
 use crate::flow::face::Border;
 
@@ -89,7 +89,8 @@ pub(in crate::flow) fn findings(
             [mass, momentum_x, momentum_y, energy],
         );
     }
-    findings.passages = super::passage::all(case, problem, &findings);
+    let narrowest = |axis: usize| passage::narrowest(problem, axis);
+    findings.passages = passage::all(case, &narrowest, &findings);
     findings.surface = surface.into_iter().map(|point| point.at).collect();
     Ok(findings)
 }

@@ -156,7 +156,7 @@ impl Outcome {
         }
     }
 
-    /// Passages between sides, with the conductance of a metre of span in SI units.
+    /// Passages between sides, with the conductance in SI units, in a plane of a metre of span.
     fn passages(&self) -> Vec<Value> {
         let passages = self.found.passages.iter();
         passages
@@ -166,8 +166,12 @@ impl Outcome {
                     (&self.units, self.scales(), passage.conductance)
                 {
                     // Throughput over pressure: n0 k T0 is p0.
-                    let metric = conductance * units.velocity_m_s * long;
-                    value["conductance_m2_s"] = json!(metric);
+                    let metric = conductance * units.velocity_m_s * self.across(long);
+                    let key = match self.case.is_in_space() {
+                        true => "conductance_m3_s",
+                        false => "conductance_m2_s",
+                    };
+                    value[key] = json!(metric);
                 }
                 if let (Some([.., long]), Some(permeability)) =
                     (self.scales(), passage.permeability)

@@ -110,7 +110,7 @@ impl Obstacle {
 }
 
 impl Whole {
-    /// The parts of a shape. `part` makes one and gives its number, or nothing where the shape is to be taken apart.
+    /// The parts of a shape. `part` makes one and returns its number, or nothing where the shape is to be taken apart.
     pub(in crate::flow) fn new(
         shape: &Shape,
         part: &mut impl FnMut(&Shape) -> Option<usize>,

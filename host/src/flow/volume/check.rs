@@ -1,4 +1,4 @@
-//! What only flows in space have, and what they do not have.
+//! Refusals of keys of space in a plane, and of keys of a plane in space.
 
 use crate::error::{Error, Result};
 use crate::flow::along::Along;
@@ -94,7 +94,7 @@ impl Case {
                 return refuse(
                     "accommodation",
                     body.accommodation.diffuse().to_string(),
-                    "1 in space: a wall across the axes has no mirror images on these velocities; sides of the domain may have less",
+                    "1 in space: the mirror image of a velocity at a slanted wall is none of the velocities; sides of the domain may have less",
                 );
             }
         }

@@ -124,7 +124,7 @@ impl Nodes {
                     }
                 }
             }
-            // A half axis without velocities leaves its octants empty.
+            // Padding repeats the last node; an octant without velocities needs none.
             while !(nodes.weight.len() - nodes.first[octant]).is_multiple_of(LANES) {
                 for to in &mut nodes.v {
                     let last = to[to.len() - 1];

@@ -33,9 +33,9 @@ pub(in crate::flow) struct Problem {
     pub(in crate::flow) borders: [Border; SIDES],
     /// Walls of the facets.
     pub(in crate::flow) walls: Vec<Wall>,
-    /// What each facet emits.
+    /// Emission of each facet.
     pub(in crate::flow) emission: Vec<Emission>,
-    /// What walls and inflows at sides emit.
+    /// Emission of walls and inflows at sides.
     pub(in crate::flow) side_emission: [Option<Emission>; SIDES],
     /// Centres of the bodies.
     pub(in crate::flow) centres: Vec<[f64; 3]>,
@@ -286,7 +286,7 @@ fn check_border(border: &Border, k: usize, name: &str, space: &Space, nodes: &No
         return Err(Error::invalid(
             format!("sides.{name}"),
             "a side that mirrors",
-            "velocities that are symmetric about it: `velocities = { kind = \"gauss\" }`, or a mirror along the stream",
+            "velocities that are symmetric about it: `velocities = { kind = \"gauss\" }`, or a stream along it",
         ));
     }
     Ok(())

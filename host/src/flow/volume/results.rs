@@ -9,7 +9,7 @@ use super::sweep::{SIDES, Swept};
 use crate::error::{Error, Result};
 use crate::flow::case::Case;
 use crate::flow::course::Ending;
-use crate::flow::{FacetPoint, Fields, Findings, Flux, Loads};
+use crate::flow::{FacetPoint, Fields, Findings, Flux, Loads, passage};
 
 /// All that a flow has, after its last sweep.
 ///
@@ -62,6 +62,8 @@ pub(in crate::flow) fn findings(
             part.net.map(|net| part.at.area * net),
         );
     }
+    let narrowest = |axis: usize| problem.space.narrowest(axis);
+    findings.passages = passage::all(case, &narrowest, &findings);
     findings.facets = taken.into_iter().map(|part| part.at).collect();
     Ok(findings)
 }

@@ -1,6 +1,6 @@
 //! A closed surface of triangles as a signed distance.
 //!
-//! The nearest triangle gives the distance. The sign is that of the normal at the nearest point: of the triangle, or at an edge the sum of both normals, or at a corner
+//! The distance is that of the nearest triangle. The sign is that of the normal at the nearest point: of the triangle, or at an edge the sum of both normals, or at a corner
 //! the sum of all normals by the angles of their triangles there (J. A. Baerentzen, H. Aanaes 2005).
 
 use std::collections::HashMap;

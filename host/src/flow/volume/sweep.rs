@@ -2,7 +2,7 @@
 //!
 //! Lanes are velocities of one octant. A chunk of them visits the cells row by row and layer by layer: registers hold what passes along a row, arrays
 //! what passes to the next row and to the next layer. A chunk sweeps the octants that are images of each other in single mirrors one after another, so that images need no
-//! more room than a side. Tasks have a fixed share of the chunks and sums of their own, which are added in order: the result does not depend on the number of threads.
+//! more memory than a side. Tasks have a fixed share of the chunks and sums of their own, which are added in order: the result does not depend on the number of threads.
 
 #![allow(
     clippy::needless_range_loop,
@@ -189,7 +189,7 @@ struct Chunk {
     octant: usize,
 }
 
-/// What earlier octants of a chunk let out through mirrors, by octant and axis, `[face][lane]`.
+/// Outflow of earlier octants of a chunk through mirrors, by octant and axis, `[face][lane]`.
 #[derive(Default)]
 struct Images([[Vec<Lanes<f64>>; 3]; 8]);
 
@@ -446,7 +446,7 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
     }
 }
 
-/// What comes in through the sides at a chunk's velocities.
+/// The inflow through the sides at a chunk's velocities.
 struct Incoming<'a> {
     input: &'a Input,
     images: &'a Images,
@@ -499,7 +499,7 @@ struct Behind<'a> {
     wall: [f64; 3],
     /// Closures where the wall lets in, and where it lets out.
     closures: &'a [[[f64; 4]; 4]; 2],
-    /// What the wall lets in.
+    /// Molecules that the wall lets in.
     emitted: &'a Lanes<f64>,
 }
 

@@ -244,9 +244,8 @@ fn sums_of_lanes_are_those_of_loops() {
     }
 }
 
-/// The mean of the lengths of all lines along a duct of unit square section that meet a point, by angles: what flows in it without collisions.
+/// The distance to the wall across a duct of unit square section, its mean over directions and places: the flow without collisions follows from it.
 fn smoluchowski() -> f64 {
-    // u(y, z) = -(1/(2 sqrt(pi))) <distance to the wall across the duct>, the mean over directions in the section; here over the section too.
     let (count, angles) = (60, 240);
     let mut sum = 0.0;
     for i in 0..count {
@@ -282,4 +281,7 @@ fn a_square_duct_has_its_flow_in_thin_gas() {
     // <v_x^2/v_across> = (1/2) <1/v_across> = sqrt(pi)/2 over the Maxwellian.
     let exact = 0.5 * PI.sqrt() * smoluchowski();
     assert!((flow / exact - 1.0).abs() < 0.02, "{flow} {exact}");
+    // The mean velocity for a unit gradient, over a section of area 1.
+    let mobility = found.passages[0].mobility.unwrap();
+    assert!((mobility / flow - 1.0).abs() < 1e-12, "{mobility} {flow}");
 }

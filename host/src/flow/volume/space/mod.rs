@@ -78,6 +78,17 @@ impl Space {
         a * b
     }
 
+    /// The least open area of the layers of cells across an axis.
+    pub(in crate::flow) fn narrowest(&self, axis: usize) -> f64 {
+        let counts = self.counts();
+        let stride: usize = counts[..axis].iter().product();
+        let mut areas = vec![0.0; counts[axis]];
+        for (cell, open) in self.open.iter().enumerate() {
+            areas[cell / stride % counts[axis]] += open[2 * axis + 1];
+        }
+        areas.into_iter().fold(f64::INFINITY, f64::min)
+    }
+
     /// Cells along a side, in the order of its faces: the lower of the two axes across it runs faster.
     pub(in crate::flow) fn border(&self, side: usize) -> Vec<usize> {
         let counts = self.counts();
