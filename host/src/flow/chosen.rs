@@ -101,7 +101,8 @@ fn choose_cells(case: &mut Case, choices: &Choices, bounds: &[[f64; 2]], endless
     let body = parts.map(|across| (across / choices.across).max(long / FINEST));
     let sides = case.named_sides();
     let is_open = |k: usize| sides.get(k).is_some_and(|(_, side)| side.is_open());
-    let walled = |k: &usize| !endless[*k] && !(is_open(2 * k) && is_open(2 * k + 1));
+    let is_passed = |k: usize| is_open(2 * k) && is_open(2 * k + 1);
+    let walled = |k: &usize| !endless[*k] && !is_passed(*k);
     let channel = axes
         .clone()
         .filter(walled)

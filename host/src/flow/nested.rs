@@ -12,9 +12,9 @@ const ROUGH: f64 = 1e-2;
 /// A flow on its grid.
 pub(in crate::flow) enum Grid {
     /// In a plane.
-    Plane(Problem, Unknowns),
+    Plane(Box<Problem>, Unknowns),
     /// In space.
-    Space(volume::Problem, volume::Unknowns),
+    Space(Box<volume::Problem>, volume::Unknowns),
 }
 
 impl Grid {
@@ -118,7 +118,7 @@ impl Level<'_> {
             false => None,
         };
         let state = steady.state;
-        let grid = Grid::Plane(problem, state);
+        let grid = Grid::Plane(Box::new(problem), state);
         Ok(Some(Solved { findings, grid }))
     }
 
@@ -138,7 +138,7 @@ impl Level<'_> {
             false => None,
         };
         let state = steady.state;
-        let grid = Grid::Space(problem, state);
+        let grid = Grid::Space(Box::new(problem), state);
         Ok(Some(Solved { findings, grid }))
     }
 }

@@ -128,7 +128,10 @@ impl March<'_> {
         let mut cell = [0; 3];
         cell[fast] = face % counts[fast];
         cell[slow] = face / counts[fast];
-        cell[axis] = if side % 2 == 0 { 0 } else { counts[axis] - 1 };
+        cell[axis] = match side.is_multiple_of(2) {
+            true => 0,
+            false => counts[axis] - 1,
+        };
         self.face_of(axis, cell)[side % 2]
     }
 
