@@ -250,6 +250,42 @@ def test_a_flow_past_a_cylinder() -> None:
     assert flow.plot("density").get_xlabel() == "x"
 
 
+def _sphere() -> dict[str, Any]:
+    stream = {"kind": "stream", "speed_ratio": 1.5}
+    mirror = {"kind": "mirror"}
+    return {
+        "gas": {"delta": 1.0},
+        "domain": {"x": [-1.25, 1.25], "y": [0, 1.25], "z": [0, 1.25], "h": 0.25},
+        "velocities": {"kind": "uniform", "step": 1.0},
+        "sides": {"left": stream, "right": stream, "bottom": mirror, "top": stream, "back": mirror, "front": stream},
+        "body": [{"name": "ball", "shape": "sphere", "radius": 0.5}],
+        "solver": {"tolerance": 1e-3},
+    }
+
+
+def test_a_flow_in_space() -> None:
+    flow = rarefy.flow(_sphere(), backend="cpu")
+    ball = flow.bodies["ball"]
+    assert ball["drag_newtonian"] < ball["drag_coefficient"] < ball["drag_free_molecular"]
+    assert ball["force_y"] == pytest.approx(ball["force_z"], rel=1e-6)
+    assert flow.density.shape == flow.uz.shape == (5, 5, 10)
+    assert flow.z.shape == (5,)
+    assert flow.walls["area"].sum() == pytest.approx(ball["area"])
+    assert flow.discretisation_error["bodies"]["ball"]["drag_coefficient"]["total"] > 0.0
+    assert flow.plot("density", z=0.1).get_title() == "z = 0.125"
+    assert list(flow.to_xarray().density.dims) == ["z", "y", "x"]
+    assert list(rarefy.flow(_cylinder(), tolerance=1e-2, verify=False).to_xarray().density.dims) == ["y", "x"]
+
+    centres = -0.6 + 0.1 * (0.5 + np.arange(12))
+    z, y, x = np.meshgrid(centres, centres, centres, indexing="ij")
+    solid = x**2 + y**2 + z**2 < 0.25
+    case = {**_sphere(), "body": [{"shape": "voxels", "values": solid, "origin": [-0.6] * 3, "spacing": 0.1}]}
+    voxels = rarefy.flow(case, verify=False, backend="cpu")
+    assert voxels.bodies["body 1"]["drag_coefficient"] == pytest.approx(ball["drag_coefficient"], rel=0.05)
+    with pytest.raises(ValueError, match=r"body 1: values: shape \(12, 12\); expected three dimensions"):
+        rarefy.flow({**case, "body": [{**case["body"][0], "values": solid[0]}]})
+
+
 def test_bars_of_a_flow_past_a_cylinder() -> None:
     flow = rarefy.flow(_cylinder(), tolerance=1e-4)
     error = flow.discretisation_error

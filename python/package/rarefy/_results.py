@@ -19,7 +19,8 @@ def needs(package: str, method: str) -> ImportError:
 class Result:
     """A result with named arrays.
 
-    Subclasses are frozen dataclasses. ``_columns`` names the arrays that make a table and ``_axes`` their coordinates, outermost first.
+    Subclasses are frozen dataclasses. ``_columns`` names the arrays that make a table and ``_axes`` their coordinates, outermost first;
+    those that are None are left out.
     """
 
     _columns: ClassVar[tuple[str, ...]] = ()
@@ -35,7 +36,8 @@ class Result:
         return {name: np.asarray(values[name]) for name in self._columns if values.get(name) is not None}
 
     def _coordinates(self) -> dict[str, Array]:
-        return {name: np.asarray(getattr(self, name)) for name in self._axes}
+        places = {name: getattr(self, name) for name in self._axes}
+        return {name: np.asarray(place) for name, place in places.items() if place is not None}
 
     def _scalars(self) -> dict[str, Any]:
         skipped = {*self._columns, *self._axes}
@@ -52,13 +54,14 @@ class Result:
         except ImportError:
             raise needs("pandas", "to_pandas()") from None
         data: dict[str, Array] = {}
-        if self._axes:
-            mesh = np.meshgrid(*self._coordinates().values(), indexing="ij")
-            data |= {name: axis.ravel() for name, axis in zip(self._axes, mesh, strict=True)}
+        coordinates = self._coordinates()
+        if coordinates:
+            mesh = np.meshgrid(*coordinates.values(), indexing="ij")
+            data |= {name: axis.ravel() for name, axis in zip(coordinates, mesh, strict=True)}
         data |= {name: column.ravel() for name, column in self._table().items()}
         frame = pandas.DataFrame(data)
-        if self._axes:
-            frame = frame.set_index(list(self._axes))
+        if coordinates:
+            frame = frame.set_index(list(coordinates))
         frame.attrs = self._scalars()
         return frame
 
@@ -69,7 +72,7 @@ class Result:
         except ImportError:
             raise needs("xarray", "to_xarray()") from None
         table = self._table()
-        axes = self._axes or tuple(f"dim_{k}" for k in range(max((column.ndim for column in table.values()), default=0)))
+        axes = tuple(self._coordinates()) or tuple(f"dim_{k}" for k in range(max((column.ndim for column in table.values()), default=0)))
         variables = {name: (axes[: column.ndim], column) for name, column in table.items()}
         return xarray.Dataset(variables, coords=self._coordinates(), attrs=self._scalars())
 

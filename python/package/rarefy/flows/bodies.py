@@ -88,10 +88,6 @@ class BodiesResult(Result):
     _columns = ("gas", "density", "ux", "uy", "uz", "temperature", "qx", "qy", "qz")
     _axes = ("z", "y", "x")
 
-    def _coordinates(self) -> dict[str, Array]:
-        places = {name: getattr(self, name) for name in self._axes}
-        return {name: np.asarray(place) for name, place in places.items() if place is not None}
-
     def plot(self, name: str = "temperature", ax: Any = None, z: float | None = None) -> Any:
         """Plot a field with the bodies; returns the axes of matplotlib. In space the layer of cells about ``z`` is plotted, the middle one by default."""
         try:
