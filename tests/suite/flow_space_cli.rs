@@ -153,7 +153,7 @@ fn a_gpu_finds_the_forces_of_the_cpu() {
 fn a_flow_writes_its_files_and_errors() {
     let dir = folder();
     let at = dir.path();
-    write(at, SPHERE);
+    write(at, &SPHERE.replace("step = 1 ", "step = 0.8 "));
     let output = done(at, &words("flow case.toml --out run --json --backend cpu"));
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
     let result = &record["result"];

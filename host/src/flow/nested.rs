@@ -64,8 +64,13 @@ pub(in crate::flow) fn solve(
             start: earlier.as_ref().or(start),
         };
         let solved = match case.is_in_space() {
-            true => level.in_space(observe)?,
-            false => level.in_plane(observe)?,
+            true => level.in_space(observe),
+            false => level.in_plane(observe),
+        };
+        let solved = match solved {
+            // Wide cells may have no solution where finer ones have one.
+            Err(Error::Numerical(_)) if !is_last => None,
+            other => other?,
         };
         match solved {
             // A body may vanish between wide cells.

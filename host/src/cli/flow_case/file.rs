@@ -210,11 +210,18 @@ radius = 0.5
 
     /// Every case of this kind in full, so that serde shows all keys.
     fn in_full() -> Vec<Value> {
-        let side =
-            |value: Value| json!({ "left": value, "right": value, "bottom": value, "top": value });
+        let side = |value: Value| {
+            let names = ["left", "right", "bottom", "top", "back", "front"];
+            Value::Object(
+                names
+                    .map(|name| (name.to_owned(), value.clone()))
+                    .into_iter()
+                    .collect(),
+            )
+        };
         let state = json!({ "density": 1, "temperature": 1 });
         let sides = [
-            json!({ "kind": "stream", "speed_ratio": 1, "mach": 1, "angle": 1, "density": 1, "temperature": 1 }),
+            json!({ "kind": "stream", "speed_ratio": 1, "mach": 1, "angle": 1, "elevation": 1, "density": 1, "temperature": 1 }),
             json!({ "kind": "reservoir", "density": 1, "pressure": 1, "temperature": 1 }),
             json!({ "kind": "split", "at": 0, "left": state, "right": state }),
             json!({ "kind": "outlet", "pressure": 1 }),
@@ -262,13 +269,17 @@ radius = 0.5
             json!({ "delta": 1, "prandtl": 0.7 }),
             json!({ "gas": "argon", "pressure": 1, "temperature": 300, "length": 1 }),
         ];
-        let velocities = [json!({ "kind": "polar" }), json!({ "kind": "uniform" })];
+        let velocities = [
+            json!({ "kind": "polar" }),
+            json!({ "kind": "uniform" }),
+            json!({ "kind": "gauss" }),
+        ];
         (0..9)
             .map(|k| {
                 json!({
                     "gas": gases[k % 2],
-                    "domain": { "x": [0, 1], "y": [0, 1], "h": 0.1, "core": [[0, 1], [0, 1]], "largest": 1 },
-                    "velocities": velocities[k % 2],
+                    "domain": { "x": [0, 1], "y": [0, 1], "z": [0, 1], "h": 0.1, "core": [[0, 1], [0, 1]], "largest": 1 },
+                    "velocities": velocities[k % 3],
                     "sides": side(sides[k].clone()),
                     "body": bodies,
                     "start": { "density": 1, "velocity": [0, 0], "temperature": 1 },

@@ -133,7 +133,9 @@ fn panel(outcome: &Outcome, slice: &Slice, values: &[f64], middle: Option<f64>) 
     let fields = &outcome.found.fields;
     let (mut values, gas) = (slice.of(values), slice.of(&fields.gas));
     let [x, y] = [0, 1].map(|axis: usize| centres(&slice.edges[axis]));
-    let levels = round_levels(ends(&gas, &values).into_iter().flatten(), 10.0);
+    // Two maps above each other have room for shorter scales.
+    let bands = if slice.is_whole { 10.0 } else { 6.0 };
+    let levels = round_levels(ends(&gas, &values).into_iter().flatten(), bands);
     spread(&mut values, &gas, x.len());
     let map = Map::on([&x, &y], values, levels).within(gas);
     let map = if middle.is_some() { map.signed() } else { map };

@@ -212,8 +212,9 @@ fn lines(outcome: &Outcome, eye: &Eye, images: &[Image], around: f64) -> Vec<Vec
     let long = widths.into_iter().fold(0.0, f64::max);
     let mut all = Vec::new();
     // Seeds on a ring about the bodies, upstream of them.
-    for k in 0..LINES {
-        let turn = std::f64::consts::TAU * (k as f64 + 0.5) / LINES as f64;
+    let count = LINES.div_ceil(images.len());
+    for k in 0..count {
+        let turn = std::f64::consts::TAU * (k as f64 + 0.5) / count as f64;
         let (sin, cos) = turn.sin_cos();
         let place = |axis: usize, part: f64| {
             let [low, high] = ends[axis];

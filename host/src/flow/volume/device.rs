@@ -262,7 +262,8 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
             given: machine.allocate(sides.given.max(1))?,
             kept: machine.allocate(sides.kept.max(1))?,
             cells: machine.allocate(UNKNOWNS * space.len())?,
-            facets: machine.allocate((MOMENTS * space.facets.len()).max(1))?,
+            // The first launch sets them; a compiler may read them before it knows that.
+            facets: machine.upload(&vec![0.0; (MOMENTS * space.facets.len()).max(1)])?,
             faces: machine.allocate(4 * MOMENTS * shape.faces() as usize)?,
         };
         Ok(Self {

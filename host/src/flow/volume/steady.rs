@@ -14,8 +14,12 @@ use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 use crate::flow::Solver;
 use crate::flow::course::{Course, Ending, Step};
+use crate::flow::gas::Gas;
 use crate::flow::machine::Machine;
 use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
+
+/// Least share of its density and of its temperature that a cell keeps in an iteration: behind a body in a fast stream both fall to almost nothing.
+const FALL: f64 = 0.2;
 
 /// The unknowns of a flow.
 #[derive(Clone, Debug)]
@@ -324,12 +328,12 @@ impl<'a> Steady<'a> {
         }
     }
 
-    /// Moves a cell without positive density and temperature towards its present state.
+    /// Moves a cell whose density or temperature falls too far towards its present state.
     fn keep_admissible(&self, next: &mut Unknowns) -> Result<()> {
         for &k in &self.gas_cells {
             let mut share = 0.5;
-            while !gas::is_admissible(&self.problem.gas, &next.cells[k]) {
-                if share < 1e-3 || !next.cells[k].iter().all(|x| x.is_finite()) {
+            while !follows(&self.problem.gas, &next.cells[k], &self.state.cells[k]) {
+                if share < 1e-12 || !next.cells[k].iter().all(|x| x.is_finite()) {
                     let [x, y, z] = self.problem.space.centroid[k];
                     return Err(Error::Numerical(format!(
                         "the gas at ({x:.4}, {y:.4}, {z:.4}) has no positive density or temperature; finer cells and velocities help, as do gas beside it from `start`"
@@ -427,10 +431,11 @@ impl<'a> Steady<'a> {
         let mut mixed = next.clone();
         self.unpack(&x, &mut mixed);
         let gas = &self.problem.gas;
+        let present = &self.state.cells;
         let good = self
             .gas_cells
             .par_iter()
-            .all(|&k| gas::is_admissible(gas, &mixed.cells[k]))
+            .all(|&k| follows(gas, &mixed.cells[k], &present[k]))
             && (gas.linear
                 || (mixed.facets.iter().all(|&rho| rho >= 0.0)
                     && mixed.sides.iter().flatten().all(|&rho| rho >= 0.0)));
@@ -498,6 +503,16 @@ impl<'a> Steady<'a> {
             }
         }
     }
+}
+
+/// Whether a cell's density and temperature are positive and fall by no more than an iteration may lower them.
+fn follows(gas: &Gas, w: &[f64; UNKNOWNS], old: &[f64; UNKNOWNS]) -> bool {
+    if gas.linear || !gas::is_admissible(gas, w) {
+        return gas::is_admissible(gas, w);
+    }
+    let [n, .., t] = gas::state(gas, w);
+    let [n_old, .., t_old] = gas::state(gas, old);
+    n >= FALL * n_old && t >= FALL * t_old
 }
 
 /// Fields between the middles of the cells of a solved flow.
