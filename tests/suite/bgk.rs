@@ -219,7 +219,7 @@ pub(crate) fn assorted() -> Vec<(&'static str, Problem, f64)> {
         ..lump(x, 0.3)
     };
     let tube = Space::line(37, [0.0, 4.0]).unwrap();
-    let square = Space::rectangle([21, 13], [0.0, 2.0], [-0.5, 1.5]).unwrap();
+    let square = Space::rectangle([17, 9], [0.0, 2.0], [-0.5, 1.5]).unwrap();
     let periodic = Boundaries::line(Boundary::Periodic, Boundary::Periodic);
     let box_of = |left, right, bottom, top| Boundaries {
         left,

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -199,13 +199,10 @@ fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
     let mut command = Command::new(root().join("packaging/test-slurm.sh"));
     command.arg(target_dir().join("debug/rarefy"));
     run_stage("job of Slurm", &mut command)?;
-    // Each crate is built from its package alone, PTX included.
-    forget_packages()?;
+    // `cargo xtask packages` builds and tests each crate from its package alone, and `cargo publish` builds it.
     let mut command = cargo();
     command.args(["package", "--workspace", "--exclude", "xtask"]);
-    command.args(["--allow-dirty", "--quiet"]);
-    // They are compiled and not run; `cargo xtask packages` runs their tests.
-    command.envs(QUICK_BUILD);
+    command.args(["--allow-dirty", "--quiet", "--no-verify"]);
     run_stage("packages", &mut command)?;
     for example in examples()? {
         // The tests' stage has built them; `cargo run` would compile the library for another set of features.
@@ -222,7 +219,6 @@ fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
     ] {
         let mut command = cargo();
         command.args([chore, "--quiet", "--target-dir"]);
-        // The packages' stage has compiled most of their dependencies in the same way.
         command.arg(target_dir());
         command.arg("--manifest-path");
         command.arg(format!("examples/{example}/Cargo.toml"));
@@ -257,58 +253,6 @@ fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
         run_stage("features of benches", &mut command)?;
     } else {
         println!("\n== features of benches: skipped, as GMP is built with m4 and make");
-    }
-    Ok(())
-}
-
-/// Removes what `cargo package` unpacked of this workspace's crates before: it never unpacks the same version twice, so that a
-/// package would be built against the sources that another one had when it was first packaged here.
-pub(crate) fn forget_packages() -> Result<()> {
-    let Some(home) = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(env::home_dir()?.join(".cargo")))
-    else {
-        return Ok(());
-    };
-    let sources = home.join("registry/src");
-    // Registries have the name of their host in front; the one in the target folder, which has no host, begins with this sign.
-    let unnamed = "-";
-    forget_compiled(&sources.join(unnamed))?;
-    if !sources.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(&sources).with_context(|| format!("reading {}", sources.display()))? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(unnamed) {
-            let path = entry.path();
-            fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
-        }
-    }
-    Ok(())
-}
-
-/// Lets cargo compile the crates anew whose folders begin like this: it takes a version of a registry for unchanged, whatever its sources.
-fn forget_compiled(sources: &Path) -> Result<()> {
-    let debug = target_dir().join("debug");
-    let sources = sources.to_string_lossy();
-    let files = |folder: &str| fs::read_dir(debug.join(folder)).into_iter().flatten();
-    let mut hashes = Vec::new();
-    for entry in files("deps") {
-        let path = entry?.path();
-        let is_list = path.extension().is_some_and(|extension| extension == "d");
-        if is_list && fs::read_to_string(&path).is_ok_and(|list| list.contains(&*sources)) {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            hashes.extend(name.rsplit_once('-').map(|(_, hash)| hash.to_owned()));
-        }
-    }
-    for entry in files(".fingerprint") {
-        let path = entry?.path();
-        if hashes
-            .iter()
-            .any(|hash| path.to_string_lossy().ends_with(hash))
-        {
-            fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
-        }
     }
     Ok(())
 }

@@ -1,17 +1,16 @@
 //! The packages as somebody gets them who has no checkout: packed, unpacked elsewhere, and tested there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-use crate::ci;
 use crate::workspace::{cargo, root, run, target_dir};
 
 /// Packs all crates and runs the tests of the packages in a workspace of their own.
 pub(crate) fn test() -> Result<()> {
-    ci::forget_packages()?;
+    forget_packages()?;
     let target = target_dir();
     let mut command = cargo();
     command.args(["package", "--workspace", "--exclude", "xtask"]);
@@ -70,4 +69,56 @@ fn test_in(folder: &Path, target: &Path) -> Result<()> {
     command.arg(target.join("packages")).current_dir(folder);
     command.env("CARGO_PROFILE_DEV_DEBUG", "false");
     run(&mut command)
+}
+
+/// Removes what `cargo package` unpacked of this workspace's crates before: it never unpacks the same version twice, so that a
+/// package would be built against the sources that another one had when it was first packaged here.
+fn forget_packages() -> Result<()> {
+    let Some(home) = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+    else {
+        return Ok(());
+    };
+    let sources = home.join("registry/src");
+    // Registries have the name of their host in front; the one in the target folder, which has no host, begins with this sign.
+    let unnamed = "-";
+    forget_compiled(&sources.join(unnamed))?;
+    if !sources.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(&sources).with_context(|| format!("reading {}", sources.display()))? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(unnamed) {
+            let path = entry.path();
+            fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets cargo compile the crates anew whose folders begin like this: it takes a version of a registry for unchanged, whatever its sources.
+fn forget_compiled(sources: &Path) -> Result<()> {
+    let debug = target_dir().join("debug");
+    let sources = sources.to_string_lossy();
+    let files = |folder: &str| fs::read_dir(debug.join(folder)).into_iter().flatten();
+    let mut hashes = Vec::new();
+    for entry in files("deps") {
+        let path = entry?.path();
+        let is_list = path.extension().is_some_and(|extension| extension == "d");
+        if is_list && fs::read_to_string(&path).is_ok_and(|list| list.contains(&*sources)) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            hashes.extend(name.rsplit_once('-').map(|(_, hash)| hash.to_owned()));
+        }
+    }
+    for entry in files(".fingerprint") {
+        let path = entry?.path();
+        if hashes
+            .iter()
+            .any(|hash| path.to_string_lossy().ends_with(hash))
+        {
+            fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
