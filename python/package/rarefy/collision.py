@@ -184,7 +184,7 @@ def collide(
     box
         Lower and upper bound of the velocities along each axis.
     scattering
-        ``"hard-sphere"`` (default), ``"maxwell"``, ``"vhs:OMEGA"`` or, by the spectral method, ``"vss:OMEGA:ALPHA"``.
+        ``"hard-sphere"`` (default), ``"maxwell"``, ``"vhs:OMEGA"`` or, by the spectral method, ``"vss:OMEGA,ALPHA"``.
     sigma_t
         Total cross-section at unit relative speed; 1 by default.
     method
