@@ -1,40 +1,35 @@
 //! Ports of a case that leave it without a steady flow.
 
-use super::case::{Case, SIDES, Side, Stream, sides_of};
+use super::case::{Case, Side, Stream};
 use super::outline::sin_cos;
-use super::space::Space;
 use crate::error::{Error, Result};
 
 /// Share of a stream's speed that may point into a side for roundoff.
 const ALONG: f64 = 1e-9;
 
-/// Refuses streams that enter a wall with no way out, and vacua that nothing feeds.
+/// Refuses streams that enter a wall with no way out, and vacua that nothing feeds. `open` is whether gas is beside a side.
 ///
 /// # Errors
 /// The side, and what would do.
-pub(super) fn check(case: &Case, space: &Space) -> Result<()> {
-    let sides = sides_of(case);
-    let open = |k: usize| {
-        let border = space.border(k);
-        border.iter().any(|&cell| space.open[cell][k] > 0.0)
-    };
+pub(super) fn check(case: &Case, open: &dyn Fn(usize) -> bool) -> Result<()> {
+    let sides = case.named_sides();
     let leads_out = |side: &Side| {
         matches!(
             side,
             Side::Outlet { .. } | Side::Vacuum | Side::Reservoir(_) | Side::Split { .. }
         )
     };
-    if (0..4).any(|k| leads_out(sides[k]) && open(k)) {
+    if (0..sides.len()).any(|k| leads_out(sides[k].1) && open(k)) {
         return match case.gas.linear {
             true => Ok(()),
-            false => check_sources(case, &open),
+            false => check_sources(&sides, open),
         };
     }
-    for (k, side) in sides.into_iter().enumerate() {
+    for (k, (name, side)) in sides.iter().enumerate() {
         let Side::Stream(stream) = side else {
             continue;
         };
-        for (other, (name, shut)) in SIDES.into_iter().zip(sides).enumerate() {
+        for (other, (shut_name, shut)) in sides.iter().enumerate() {
             let is_shut = matches!(shut, Side::Wall { .. } | Side::Mirror);
             if is_shut && open(k) && open(other) && enters(stream, other) {
                 let kind = if matches!(shut, Side::Mirror) {
@@ -42,14 +37,18 @@ pub(super) fn check(case: &Case, space: &Space) -> Result<()> {
                 } else {
                     "wall"
                 };
+                let elevation = match stream.elevation {
+                    0.0 => String::new(),
+                    elevation => format!(" and an elevation of {elevation}"),
+                };
                 return Err(Error::invalid(
-                    format!("sides.{}", SIDES[k]),
+                    format!("sides.{name}"),
                     format!(
-                        "a stream at an angle of {} that enters the {kind} at the {name}",
+                        "a stream at an angle of {}{elevation} that enters the {kind} at the {shut_name}",
                         stream.angle
                     ),
                     format!(
-                        "a stream along it, a stream at the {name} too, or an outlet or a vacuum where the gas leaves"
+                        "a stream along it, a stream at the {shut_name} too, or an outlet or a vacuum where the gas leaves"
                     ),
                 ));
             }
@@ -61,22 +60,28 @@ pub(super) fn check(case: &Case, space: &Space) -> Result<()> {
 /// Whether a stream points out through a side.
 fn enters(stream: &Stream, side: usize) -> bool {
     let (sin, cos) = sin_cos(stream.angle);
+    let (up, level) = sin_cos(stream.elevation);
     let speed = stream.speed_ratio.unwrap_or(0.0);
-    let outward = [-cos, cos, -sin, sin][side];
+    let along = [level * cos, level * sin, up][side / 2];
+    let outward = if side.is_multiple_of(2) {
+        -along
+    } else {
+        along
+    };
     speed > 0.0 && outward > ALONG
 }
 
 /// A vacuum takes gas that some side must feed.
-fn check_sources(case: &Case, open: &dyn Fn(usize) -> bool) -> Result<()> {
-    let sides = sides_of(case);
+fn check_sources(sides: &[(&str, &Side)], open: &dyn Fn(usize) -> bool) -> Result<()> {
     let feeds = |side: &Side| {
         !matches!(side, Side::Vacuum) && (side.is_open() || matches!(side, Side::Inflow { .. }))
     };
-    let fed = (0..4).any(|k| feeds(sides[k]) && open(k));
-    let vacuum = (0..4).find(|&k| matches!(sides[k], Side::Vacuum) && open(k));
+    let at = |k: usize| sides[k].1;
+    let fed = (0..sides.len()).any(|k| feeds(at(k)) && open(k));
+    let vacuum = (0..sides.len()).find(|&k| matches!(at(k), Side::Vacuum) && open(k));
     match vacuum {
         Some(k) if !fed => Err(Error::invalid(
-            format!("sides.{}", SIDES[k]),
+            format!("sides.{}", sides[k].0),
             "a vacuum that no side feeds",
             "a stream, a reservoir or an inflow at another side",
         )),

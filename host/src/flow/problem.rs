@@ -139,7 +139,10 @@ impl Problem {
         let reflection = reflection
             .map(|segment| case.bodies[segment.body].accommodation)
             .collect();
-        ports::check(case, &space)?;
+        ports::check(case, &|k| {
+            let border = space.border(k);
+            border.iter().any(|&cell| space.open[cell][k] > 0.0)
+        })?;
         let stream = sides.iter().find_map(|side| match side {
             Side::Stream(stream) if !gas.linear => {
                 let [n, ux, uy, _] = stream_state(stream, false);

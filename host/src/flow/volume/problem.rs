@@ -13,7 +13,7 @@ use crate::flow::gas::Gas;
 use crate::flow::outline::sin_cos;
 use crate::flow::problem::velocities_of;
 use crate::flow::space::edges;
-use crate::flow::{Along, Reservoir, Stream, Velocities};
+use crate::flow::{Along, Reservoir, Stream, Velocities, ports};
 
 /// Speed ratio beyond which gas at rest at the stagnation temperature reaches less far than a Maxwellian.
 const FAST: f64 = 3.0;
@@ -72,6 +72,10 @@ impl Problem {
             borders[k] = border(side, k, gas.linear)?;
             check_border(&borders[k], k, name, &space, &nodes)?;
         }
+        ports::check(case, &|k| {
+            let border = space.border(k);
+            border.iter().any(|&cell| space.open[cell][k] > 0.0)
+        })?;
         let usual = if gas.linear { 0.0 } else { 1.0 };
         let walls: Vec<Wall> = space
             .facets
