@@ -166,7 +166,7 @@ fn named(lines: Vec<Vec<(f64, f64)>>) -> Vec<Curve> {
 }
 
 /// The values that a few of the cells with gas are below or above: levels lie between them, for corners are far out.
-fn ends(gas: &[f64], values: &[f64]) -> Option<[f64; 2]> {
+pub(super) fn ends(gas: &[f64], values: &[f64]) -> Option<[f64; 2]> {
     let in_gas = values.iter().zip(gas);
     let in_gas = in_gas.filter(|(value, gas)| **gas > 0.5 && value.is_finite());
     let mut sorted: Vec<f64> = in_gas.map(|(value, _)| *value).collect();

@@ -80,11 +80,8 @@ pub(super) fn figure(
         places.collect::<Vec<f64>>()
     });
     let (values, shares) = painted(&seen, &centres, sample);
-    let in_view = values
-        .iter()
-        .zip(&shares)
-        .filter(|(_, share)| **share > 0.5);
-    let levels = round_levels(in_view.map(|(value, _)| *value), 10.0);
+    let in_view = super::plots::ends(&shares, &values);
+    let levels = round_levels(in_view.into_iter().flatten(), 10.0);
     let map = Map::on([&centres[0], &centres[1]], values, levels);
     let map = map.within(shares).on_nothing();
     let curves = lines(outcome, &eye, &images, around)
