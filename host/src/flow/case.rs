@@ -2,7 +2,7 @@
 //!
 //! Angles are in degrees, anticlockwise. In a linearised case temperatures, densities and velocities are perturbations.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bgk::{Species, Units};
 use crate::error::{Error, Result};
@@ -291,19 +291,27 @@ const PRANDTL: f64 = 2.0 / 3.0;
 #[serde(deny_unknown_fields)]
 pub struct Domain {
     /// Its ends along x.
-    #[serde(default = "everywhere")]
+    #[serde(default = "everywhere", deserialize_with = "range")]
     pub x: [f64; 2],
     /// Its ends along y.
-    #[serde(default = "everywhere")]
+    #[serde(default = "everywhere", deserialize_with = "range")]
     pub y: [f64; 2],
     /// Its ends along z: the flow is in space. In a plane without it; `[-inf, inf]` in space has its ends chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "maybe_range"
+    )]
     pub z: Option<[f64; 2]>,
     /// Width of the cells, in the core where there is one.
     #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
     pub h: f64,
     /// Ends of the core along x, y and, in space, z; the whole domain without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "maybe_ranges"
+    )]
     pub core: Option<Vec<[f64; 2]>>,
     /// Ratio of the widths of neighbouring cells outside the core.
     #[serde(default = "one")]
@@ -326,6 +334,35 @@ impl Default for Domain {
             largest: infinite(),
         }
     }
+}
+
+/// Two numbers and no more: serde would leave out what follows.
+fn pair<E: serde::de::Error>(numbers: &[f64]) -> std::result::Result<[f64; 2], E> {
+    <[f64; 2]>::try_from(numbers).map_err(|_| {
+        E::invalid_length(
+            numbers.len(),
+            &"two numbers, the lower end and the upper one",
+        )
+    })
+}
+
+fn range<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<[f64; 2], D::Error> {
+    pair(&Vec::deserialize(deserializer)?)
+}
+
+fn maybe_range<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<[f64; 2]>, D::Error> {
+    let numbers = Option::<Vec<f64>>::deserialize(deserializer)?;
+    numbers.map(|numbers| pair(&numbers)).transpose()
+}
+
+fn maybe_ranges<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Vec<[f64; 2]>>, D::Error> {
+    let rows = Option::<Vec<Vec<f64>>>::deserialize(deserializer)?;
+    rows.map(|rows| rows.iter().map(|row| pair(row)).collect())
+        .transpose()
 }
 
 fn everywhere() -> [f64; 2] {

@@ -3,7 +3,7 @@
 use plotters::style::RGBColor;
 
 use super::results::Outcome;
-use super::slices::{Slice, traced};
+use super::slices::{Slice, ends, traced};
 use super::view;
 use crate::cli::contour::contour;
 use crate::cli::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
@@ -163,17 +163,6 @@ fn named(lines: Vec<Vec<(f64, f64)>>) -> Vec<Curve> {
         first.label = "streamlines".into();
     }
     curves
-}
-
-/// The values that a few of the cells with gas are below or above: levels lie between them, for corners are far out.
-pub(super) fn ends(gas: &[f64], values: &[f64]) -> Option<[f64; 2]> {
-    let in_gas = values.iter().zip(gas);
-    let in_gas = in_gas.filter(|(value, gas)| **gas > 0.5 && value.is_finite());
-    let mut sorted: Vec<f64> = in_gas.map(|(value, _)| *value).collect();
-    sorted.sort_by(f64::total_cmp);
-    let few = sorted.len() / 200;
-    let (low, high) = (sorted.get(few)?, sorted.get(sorted.len() - 1 - few)?);
-    Some([*low, *high])
 }
 
 /// Continues a field from the gas into bodies, so that maps have no seam along walls.

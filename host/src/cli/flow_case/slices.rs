@@ -165,3 +165,14 @@ pub(super) fn traced(slice: &Slice, fields: &Fields, lines: usize) -> Vec<Vec<(f
     });
     both.filter(|line| line.len() > 2).collect()
 }
+
+/// The values that a few of the cells with gas are below or above: levels lie between them, for corners are far out.
+pub(super) fn ends(gas: &[f64], values: &[f64]) -> Option<[f64; 2]> {
+    let in_gas = values.iter().zip(gas);
+    let in_gas = in_gas.filter(|(value, gas)| **gas > 0.5 && value.is_finite());
+    let mut sorted: Vec<f64> = in_gas.map(|(value, _)| *value).collect();
+    sorted.sort_by(f64::total_cmp);
+    let few = sorted.len() / 200;
+    let (low, high) = (sorted.get(few)?, sorted.get(sorted.len() - 1 - few)?);
+    Some([*low, *high])
+}

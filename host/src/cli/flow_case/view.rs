@@ -3,6 +3,7 @@
 use plotters::style::RGBColor;
 
 use super::results::Outcome;
+use super::slices::ends;
 use crate::cli::plot::{Curve, Figure, Map, Panel, Stroke, round_levels};
 use crate::flow::{FacetPoint, Fields, Side};
 
@@ -61,26 +62,26 @@ pub(super) fn figure(
             });
         }
     }
-    let mut ends = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
+    let mut reach = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
     for corner in seen.iter().flat_map(|facet| &facet.corners) {
-        for (ends, place) in ends.iter_mut().zip(corner) {
+        for (ends, place) in reach.iter_mut().zip(corner) {
             *ends = [ends[0].min(*place), ends[1].max(*place)];
         }
     }
-    let long = (ends[0][1] - ends[0][0]).max(ends[1][1] - ends[1][0]);
+    let long = (reach[0][1] - reach[0][0]).max(reach[1][1] - reach[1][0]);
     if !(long > 0.0 && long.is_finite()) {
         return None;
     }
     let around = 0.45 * long;
-    let ends = ends.map(|[low, high]| [low - around, high + around]);
+    let reach = reach.map(|[low, high]| [low - around, high + around]);
     let sample = (long + 2.0 * around) / SAMPLES as f64;
-    let centres = ends.map(|[low, high]| {
+    let centres = reach.map(|[low, high]| {
         let count = ((high - low) / sample).ceil() as usize;
         let places = (0..count).map(|k| low + (k as f64 + 0.5) * sample);
         places.collect::<Vec<f64>>()
     });
     let (values, shares) = painted(&seen, &centres, sample);
-    let in_view = super::plots::ends(&shares, &values);
+    let in_view = ends(&shares, &values);
     let levels = round_levels(in_view.into_iter().flatten(), 10.0);
     let map = Map::on([&centres[0], &centres[1]], values, levels);
     let map = map.within(shares).on_nothing();
@@ -91,7 +92,7 @@ pub(super) fn figure(
     if let Some(first) = curves.first_mut() {
         first.label = "streamlines".into();
     }
-    let range = |axis: usize| (ends[axis][0], ends[axis][1]);
+    let range = |axis: usize| (reach[axis][0], reach[axis][1]);
     Some(Figure {
         title: format!("{what}, {}", outcome.named()),
         panels: vec![

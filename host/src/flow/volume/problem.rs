@@ -21,6 +21,12 @@ const FAST: f64 = 3.0;
 /// Reach of the stagnation state beyond that speed ratio, in the root of its temperature.
 const STAGNATION_REACH: f64 = 2.7;
 
+/// Least size of a body in widths of cells: lines of the grid that are nearer to each other become one.
+const RESOLVED: f64 = 0.3;
+
+/// Most velocities along an axis.
+const MOST_VELOCITIES: f64 = 256.0;
+
 /// Relative error of density or energy of a state on the nodes beyond which a case is refused, and beyond which it warns.
 const WORST_NODES: f64 = 1e-2;
 const POOR_NODES: f64 = 1e-3;
@@ -64,6 +70,7 @@ impl Problem {
             }
         }
         let mut space = space::build(edges_of(case, coarser, &lines), &solids)?;
+        space.warnings.extend(check_sizes(case, &space)?);
         let nodes = nodes_of(case)?;
         space.warnings.extend(check_nodes(case, &gas, &nodes)?);
         let named = case.named_sides();
@@ -266,6 +273,34 @@ fn border(side: &Side, k: usize, linear: bool) -> Result<Border> {
     })
 }
 
+/// Refuses bodies that are lost between the lines of the grid, and warns of thin ones.
+fn check_sizes(case: &Case, space: &Space) -> Result<Vec<String>> {
+    let widths = space.edges.iter().flat_map(|edges| edges.windows(2));
+    let least = widths.fold(f64::INFINITY, |least, pair| least.min(pair[1] - pair[0]));
+    let mut thin = Vec::new();
+    for (at, body) in case.bodies.iter().enumerate() {
+        let extents = case.extents(body);
+        let sizes = extents.iter().map(|[low, high]| high - low);
+        let size = sizes.clone().fold(0.0, f64::max);
+        let thickness = sizes.fold(f64::INFINITY, f64::min);
+        let name = format!("body {}", at + 1);
+        if size < RESOLVED * least {
+            return Err(Error::invalid(
+                format!("{name}: size"),
+                format!("{size:.3e}"),
+                format!("a body wider than its cells, which are {least:.3e} here"),
+            ));
+        }
+        if thickness < RESOLVED * least {
+            thin.push(format!(
+                "{name} is {thickness:.2e} thick, less than {RESOLVED} of a cell, so that its area and loads may be off; cells of {:.2e} resolve it",
+                2.0 * thickness
+            ));
+        }
+    }
+    Ok(thin)
+}
+
 /// Refuses a port wholly inside of a body, and a mirror that the nodes do not have.
 fn check_border(border: &Border, k: usize, name: &str, space: &Space, nodes: &Nodes) -> Result<()> {
     let lets_in = match border {
@@ -321,7 +356,7 @@ pub(in crate::flow) fn nodes_of(case: &Case) -> Result<Nodes> {
             let axis = nodes::gauss(points, temperature, case.gas.linear)?;
             [axis.clone(), axis.clone(), axis]
         }
-        Velocities::Uniform { step, reach } => uniform(case, step, reach),
+        Velocities::Uniform { step, reach } => uniform(case, step, reach)?,
         Velocities::Polar { .. } => {
             return Err(Error::Numerical(
                 "polar velocities belong to a plane".to_owned(),
@@ -397,7 +432,10 @@ fn check_nodes(case: &Case, gas: &Gas, nodes: &Nodes) -> Result<Option<String>> 
 }
 
 /// Uniform axes around the states of a case and its stagnation state.
-fn uniform(case: &Case, step: f64, reach: f64) -> [nodes::Axis; 3] {
+///
+/// # Errors
+/// More velocities along an axis than a computation can have.
+fn uniform(case: &Case, step: f64, reach: f64) -> Result<[nodes::Axis; 3]> {
     let mut states: Vec<State> = states(case).into_iter().map(|(_, state)| state).collect();
     if states.is_empty() {
         states.push([1.0, 0.0, 0.0, 0.0, 1.0]);
@@ -412,7 +450,8 @@ fn uniform(case: &Case, step: f64, reach: f64) -> [nodes::Axis; 3] {
     };
     let named = case.named_sides();
     let is_mirror = |k: usize| matches!(named.get(k), Some((_, Side::Mirror)));
-    [0, 1, 2].map(|axis: usize| {
+    let width = step * coldest.sqrt();
+    let ends = [0, 1, 2].map(|axis: usize| {
         let mut low = -far * hottest.sqrt();
         let mut high = -low;
         for s in &states {
@@ -424,6 +463,19 @@ fn uniform(case: &Case, step: f64, reach: f64) -> [nodes::Axis; 3] {
             high = high.max(-low);
             low = -high;
         }
-        nodes::uniform([low, high], step * coldest.sqrt())
-    })
+        [low, high]
+    });
+    for [low, high] in ends {
+        let count = (high - low) / width;
+        if count.is_nan() || count > MOST_VELOCITIES {
+            return Err(Error::invalid(
+                "velocities.step",
+                step,
+                format!(
+                    "at most {MOST_VELOCITIES} velocities along an axis, not {count:.3e}: a larger step, or states less far apart in temperature and speed"
+                ),
+            ));
+        }
+    }
+    Ok(ends.map(|ends| nodes::uniform(ends, width)))
 }

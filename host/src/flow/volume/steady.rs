@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::device;
 use super::engine::{Loops, Sweeps, Vectors};
 use super::face::Border;
-use super::gas::{self, State, UNKNOWNS, equilibrium, maxwellian};
+use super::gas::{self, MOMENTS, State, UNKNOWNS, equilibrium, maxwellian};
 use super::problem::Problem;
 use super::space::Space;
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
@@ -20,6 +20,9 @@ use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
 
 /// Least share of its density and of its temperature that a cell keeps in an iteration: behind a body in a fast stream both fall to almost nothing.
 const FALL: f64 = 0.2;
+
+/// Share of mass or energy that may be missing from the balance of a steady flow, in units of the tolerance.
+const UNBALANCED: f64 = 30.0;
 
 /// The unknowns of a flow.
 #[derive(Clone, Debug)]
@@ -122,12 +125,14 @@ impl<'a> Steady<'a> {
             self.keep_admissible(&mut next)?;
             self.hold_mass(&mut next);
             let (change, roundoff) = self.change(&next);
+            let balanced = self.imbalance(&swept) <= UNBALANCED * solver.tolerance;
             self.swept = Some(swept);
             let step = Step {
                 change,
                 roundoff,
-                // Images and periods of the first sweep act in the second.
-                acts: iteration > 1 || !self.lags.contains(&true),
+                // Images and periods of the first sweep act in the second. The change alone does not tell: of dense gas it falls with the
+                // density, of a far start it compares with a wide range.
+                acts: (iteration > 1 || !self.lags.contains(&true)) && balanced,
                 goes_on: observe(iteration, change),
             };
             if let Some(ending) = self.course.after(step, solver) {
@@ -376,6 +381,32 @@ impl<'a> Steady<'a> {
                 .chain(next.lagged.iter_mut().flatten())
                 .for_each(|x| *x *= factor);
         }
+    }
+
+    /// Mass and energy that leave the gas in a sweep over those that enter through its sides, the larger of both; zero where nothing enters.
+    fn imbalance(&self, swept: &Swept) -> f64 {
+        let space = &self.problem.space;
+        let (mut net, mut entering) = ([0.0; 2], [0.0_f64; 2]);
+        for (k, faces) in swept.sides.iter().enumerate() {
+            for (cell, [out, inward]) in space.border(k).into_iter().zip(faces) {
+                let open = space.open[cell][k];
+                for (at, c) in [0, MOMENTS - 1].into_iter().enumerate() {
+                    net[at] += open * (out[c] - inward[c]);
+                    entering[at] += open * inward[c].abs();
+                }
+            }
+        }
+        let facets = space.facets.iter().zip(&swept.facets);
+        let emitted = self.problem.emission.iter().zip(&self.state.facets);
+        for ((facet, arriving), (emission, &density)) in facets.zip(emitted) {
+            let emitted = emission.moments(density);
+            for (at, c) in [0, MOMENTS - 1].into_iter().enumerate() {
+                net[at] += facet.area * (arriving[c] - emitted[c]);
+            }
+        }
+        let shares = net.into_iter().zip(entering);
+        let shares = shares.filter(|(_, entering)| *entering > 0.0);
+        shares.fold(0.0, |most, (net, entering)| most.max(net.abs() / entering))
     }
 
     /// The largest change of density, momentum and energy over the range of each, and what roundoff makes of it.

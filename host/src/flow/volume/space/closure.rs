@@ -2,7 +2,6 @@
 
 use nalgebra::Matrix3;
 
-use super::FACES;
 use crate::flow::volume::vector::dot;
 
 /// Largest sum of the magnitudes of a row: more would amplify the inflow.
@@ -31,7 +30,7 @@ pub(in crate::flow) struct Face {
 
 impl Closure {
     /// The closures of a cell with these faces (west, east, south, north, back, front) and this wall.
-    pub(in crate::flow) fn new(faces: [Face; FACES], wall: Face) -> Self {
+    pub(in crate::flow) fn new(faces: [Face; 6], wall: Face) -> Self {
         let mut closure = Self(Box::new([[[[0.0; 4]; 4]; 2]; 8]));
         let none = Face::default();
         for (octant, of_octant) in closure.0.iter_mut().enumerate() {
@@ -119,7 +118,7 @@ mod tests {
     }
 
     /// Faces of a cell of these widths, from its centre.
-    fn whole(widths: [f64; 3]) -> [Face; FACES] {
+    fn whole(widths: [f64; 3]) -> [Face; 6] {
         std::array::from_fn(|k| {
             let axis = k / 2;
             let mut middle = [0.0; 3];
