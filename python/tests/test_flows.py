@@ -268,10 +268,13 @@ def test_a_flow_in_space() -> None:
     ball = flow.bodies["ball"]
     assert ball["drag_newtonian"] < ball["drag_coefficient"] < ball["drag_free_molecular"]
     assert ball["force_y"] == pytest.approx(ball["force_z"], rel=1e-6)
+    assert flow.z is not None
+    assert flow.uz is not None
     assert flow.density.shape == flow.uz.shape == (5, 5, 10)
     assert flow.z.shape == (5,)
     assert flow.walls["area"].sum() == pytest.approx(ball["area"])
-    assert flow.discretisation_error["bodies"]["ball"]["drag_coefficient"]["total"] > 0.0
+    assert flow.discretisation_error is not None
+    assert flow.discretisation_error["bodies"]["ball"]["drag_coefficient"]["cells"] > 0.0
     assert flow.plot("density", z=0.1).get_title() == "z = 0.125"
     assert list(flow.to_xarray().density.dims) == ["z", "y", "x"]
     assert list(rarefy.flow(_cylinder(), tolerance=1e-2, verify=False).to_xarray().density.dims) == ["y", "x"]

@@ -209,7 +209,19 @@ fn facets<'py>(py: Python<'py>, facets: &[FacetPoint]) -> PyResult<Bound<'py, Py
         let [sx, sy, sz] = facet.shear;
         let (area, pressure, heat) = (facet.area, facet.pressure, facet.heat);
         [
-            facet.body as f64, x, y, z, nx, ny, nz, area, pressure, sx, sy, sz, heat,
+            facet.body as f64,
+            x,
+            y,
+            z,
+            nx,
+            ny,
+            nz,
+            area,
+            pressure,
+            sx,
+            sy,
+            sz,
+            heat,
         ]
     });
     columns(py, names, rows)
