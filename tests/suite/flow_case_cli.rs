@@ -36,11 +36,11 @@ radius = 0.5
 tolerance = 1e-3
 ";
 
-fn words(line: &str) -> Vec<&str> {
+pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-fn write(folder: &Path, text: &str) {
+pub(crate) fn write(folder: &Path, text: &str) {
     fs::write(folder.join("case.toml"), text).unwrap();
 }
 

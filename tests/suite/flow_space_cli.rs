@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::command::{done, folder, number, refused};
+use crate::flow_case_cli::{words, write};
 
 /// A quarter of a sphere in a stream along x, eight cells a diameter.
 const SPHERE: &str = "\
@@ -25,14 +26,6 @@ name = \"ball\"
 shape = \"sphere\"
 radius = 0.5
 ";
-
-fn words(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
-}
-
-fn write(folder: &Path, text: &str) {
-    fs::write(folder.join("case.toml"), text).unwrap();
-}
 
 #[test]
 fn wrong_cases_are_refused_in_one_line_with_the_place() {

@@ -88,3 +88,18 @@ fn check_sources(sides: &[(&str, &Side)], open: &dyn Fn(usize) -> bool) -> Resul
         _ => Ok(()),
     }
 }
+
+/// The factor on what enters through a side of a period along which the density falls by `fall`. `leaving` is the mass that leaves through the lower and the upper side.
+///
+/// The lower side takes what leaves the upper one over `fall`. The factor of the upper side, near `fall`, follows from the mass: as much passes one as the other.
+pub(in crate::flow) fn factor([lower, upper]: [f64; 2], side: usize, fall: f64) -> f64 {
+    if fall == 1.0 || side.is_multiple_of(2) {
+        return 1.0 / fall;
+    }
+    let balanced = 1.0 - upper / lower * (1.0 / fall - 1.0);
+    // Far from the steady flow the masses say nothing.
+    match balanced.is_finite() {
+        true => balanced.clamp(0.5 * fall.min(1.0), 2.0 * fall.max(1.0)),
+        false => fall,
+    }
+}

@@ -3,6 +3,7 @@
 use super::sweep::Swept;
 use crate::flow::face::Emission;
 use crate::flow::gas::MOMENTS;
+use crate::flow::ports;
 use crate::flow::problem::Problem;
 
 /// Sum over the faces of a side of what leaves through their open parts, and their open length.
@@ -37,18 +38,8 @@ pub(super) fn density(
 }
 
 /// The factor on what enters through a side of a period along which the density falls by `fall`.
-///
-/// The lower side takes what leaves the upper one over `fall`. The factor of the upper side, near `fall`, follows from the mass: as much passes one as the other.
 pub(super) fn factor(problem: &Problem, swept: &Swept, side: usize, fall: f64) -> f64 {
-    if fall == 1.0 || side.is_multiple_of(2) {
-        return 1.0 / fall;
-    }
-    let (lower, _) = leaving(problem, swept, side ^ 1);
-    let (upper, _) = leaving(problem, swept, side);
-    let balanced = 1.0 - upper[0] / lower[0] * (1.0 / fall - 1.0);
-    // Far from the steady flow the masses say nothing.
-    match balanced.is_finite() {
-        true => balanced.clamp(0.5 * fall.min(1.0), 2.0 * fall.max(1.0)),
-        false => fall,
-    }
+    let lower = side & !1;
+    let masses = [lower, lower + 1].map(|side| leaving(problem, swept, side).0[0]);
+    ports::factor(masses, side, fall)
 }

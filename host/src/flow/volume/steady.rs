@@ -16,6 +16,7 @@ use crate::flow::Solver;
 use crate::flow::course::{Course, Ending, Step};
 use crate::flow::gas::Gas;
 use crate::flow::machine::Machine;
+use crate::flow::ports;
 use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
 
 /// Least share of its density and of its temperature that a cell keeps in an iteration: behind a body in a fast stream both fall to almost nothing.
@@ -305,7 +306,11 @@ impl<'a> Steady<'a> {
             }
         };
         let (side, factor) = match problem.borders[k] {
-            Border::Periodic(_, fall) => (k ^ 1, self.factor(swept, k, fall)),
+            Border::Periodic(_, fall) => {
+                let lower = k & !1;
+                let masses = [lower, lower + 1].map(|side| self.leaving(swept, side).0);
+                (k ^ 1, ports::factor(masses, k, fall))
+            }
             _ => (k, 1.0),
         };
         let rows = values.chunks_exact_mut(count);
@@ -315,22 +320,6 @@ impl<'a> Steady<'a> {
             }
         }
         values
-    }
-
-    /// The factor on what enters through a periodic side of a nonlinear flow along which the density falls by `fall`.
-    ///
-    /// The lower side takes what leaves the upper one over `fall`. The factor of the upper side, near `fall`, follows from the mass: as much passes one as the other.
-    fn factor(&self, swept: &Swept, side: usize, fall: f64) -> f64 {
-        if fall == 1.0 || side.is_multiple_of(2) {
-            return 1.0 / fall;
-        }
-        let (lower, upper) = (self.leaving(swept, side ^ 1).0, self.leaving(swept, side).0);
-        let balanced = 1.0 - upper / lower * (1.0 / fall - 1.0);
-        // Far from the steady flow the masses say nothing.
-        match balanced.is_finite() {
-            true => balanced.clamp(0.5 * fall.min(1.0), 2.0 * fall.max(1.0)),
-            false => fall,
-        }
     }
 
     /// Moves a cell whose density or temperature falls too far towards its present state.
