@@ -477,9 +477,12 @@ fn results_that_can_be_written_are_kept() {
     let output = with_small_files(path, 12 << 10, &with(&run, &["--out", "part"]));
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    // On a slow machine lines of progress come before it.
+    let is_error = |line: &&str| line.starts_with("rarefy: error: ");
+    let errors: Vec<&str> = stderr.lines().filter(is_error).collect();
+    let begin = "rarefy: error: part/cross_section_x.png: file too large; nor could 4";
     assert!(
-        stderr.starts_with("rarefy: error: part/cross_section_x.png: file too large; nor could 4"),
+        matches!(errors[..], [line] if line.starts_with(begin)),
         "{stderr}"
     );
     assert!(stderr.contains("the other results are written"), "{stderr}");

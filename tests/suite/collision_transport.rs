@@ -285,9 +285,9 @@ fn two_maxwellians_in_time() {
 }
 
 #[test]
-fn ten_thousand_steps_conserve() {
+fn thousands_of_steps_conserve() {
     // One long run shows that roundoff does not add up.
-    for (order, steps) in [(Order::Second, 10_000), (Order::Fourth, 1000)] {
+    for (order, steps) in [(Order::Second, 4000), (Order::Fourth, 1000)] {
         let operator = config(8, 5.0, Scattering::HardSphere, order);
         let beams = TwoMaxwellians {
             temperature: 1.5,

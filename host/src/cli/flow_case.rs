@@ -1,4 +1,4 @@
-//! `rarefy flow`: a steady flow past and through bodies in a plane or in space, from a case file.
+//! `rarefy flow`: a steady flow past and through bodies in a plane, round an axis or in space, from a case file.
 
 mod examples;
 mod facets;
@@ -37,11 +37,11 @@ Examples:
   rarefy flow cylinder.toml --json --quiet          the record alone
   rarefy flow cylinder.toml --tolerance 1e-4 --out coarse --overwrite";
 
-/// Compute a steady flow past and through bodies in a plane or in space, from a case file
+/// Compute a steady flow past and through bodies in a plane, round an axis or in space, from a case file
 ///
 /// CASE.toml has the gas, the domain with its cells, its sides, and bodies: circles, ellipses, rectangles, polygons, NACA aerofoils, many
 /// circles, masks, images, sections of STL surfaces, unions and differences. A domain with a z is in space, with two more sides, and spheres,
-/// boxes, cylinders, cones, STL surfaces and voxels. Cells are cut by the bodies. Prints forces, moments and heat on
+/// boxes, cylinders, cones, STL surfaces and voxels. With symmetry = "axis" the plane turns round its x axis: tubes, orifices, bodies of revolution. Cells are cut by the bodies. Prints forces, moments and heat on
 /// each body, and the flows of mass, momentum and energy through the sides, each with the error of its discretisation: by repeats on coarser
 /// cells, with fewer velocities, and with the far field nearer. Lengths are those of the case; velocities are in v0 = sqrt(2 R T0). A gas in
 /// SI units adds results in these.
@@ -113,16 +113,23 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     case.files().iter().for_each(|file| report.reads(file));
     report.open()?;
     report.watch_for_signals();
-    let (case, search) = refined(args, case, &machine)?;
+    let quiet = args.common.quiet || args.common.json;
+    let (case, search) = refined(("flow", quiet), &args.verify, case, &machine)?;
     report.set("case", &case);
     report.set("machine", described);
     let grids = Grids::new(&case, &machine)?;
     let begun = Instant::now();
-    let found = solve(args, &grids)?;
+    let found = solve(("flow", quiet), &grids)?;
     let spent = begun.elapsed();
     report.time("iterations", spent);
     report_end(&case, &found, &mut report)?;
-    let errors = errors(args, &grids, &found, search.as_ref(), &mut report)?;
+    let errors = errors(
+        ("flow", quiet),
+        &args.verify,
+        (&grids, &found),
+        search.as_ref(),
+        &mut report,
+    )?;
     let outcome = Outcome::new(case, found, errors)?;
     report.set("result", outcome.result());
     if let Some(units) = &outcome.units {
@@ -140,46 +147,45 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     report.finish(|total| outcome.summary(total, spent))
 }
 
-/// The case on the grid that has the accuracy that is asked for, with the search.
-fn refined(
-    args: &FlowCaseArgs,
+/// The case on the grid that has the accuracy that is asked for, with the search. `command` is its name, and whether it is quiet.
+pub(super) fn refined(
+    command: (&'static str, bool),
+    verify: &VerifyArgs,
     case: Case,
     machine: &Machine,
 ) -> std::result::Result<(Case, Option<Search>), Failure> {
-    let Some(accuracy) = args.verify.accuracy else {
+    let Some(accuracy) = verify.accuracy else {
         return Ok((case, None));
     };
-    let quiet = args.common.quiet || args.common.json;
     let grids = Grids::new(&case, machine)?.to_search(accuracy)?;
-    let reached = reached("flow", &grids, accuracy, quiet)?;
+    let reached = reached(command.0, &grids, accuracy, command.1)?;
     let case = grids.on(&reached.grid);
     Ok((case, Some(Search { grids, reached })))
 }
 
 /// A search for an accuracy, and its end.
-struct Search {
+pub(super) struct Search {
     grids: Grids,
     reached: Reached,
 }
 
 /// Errors of the results, and their warnings.
-fn errors(
-    args: &FlowCaseArgs,
-    grids: &Grids,
-    found: &Findings,
+pub(super) fn errors(
+    (command, quiet): (&'static str, bool),
+    verify: &VerifyArgs,
+    (grids, found): (&Grids, &Findings),
     search: Option<&Search>,
     report: &mut Report,
 ) -> std::result::Result<Verified, Failure> {
     let begun = Instant::now();
     let most = if found.is_steady() { SECONDS } else { 0.0 };
-    let quiet = args.common.quiet || args.common.json;
-    let found = match (search, args.verify.accuracy) {
+    let found = match (search, verify.accuracy) {
         (Some(search), Some(accuracy)) if !search.reached.findings.is_empty() => {
             Verified::of_search(&search.grids, &search.reached, accuracy)
         }
         _ => {
             let base = grids.quantities(found);
-            verified("flow", grids, &args.verify, None, base, most, quiet)?
+            verified(command, grids, verify, None, base, most, quiet)?
         }
     };
     report.time("repeats", begun.elapsed());
@@ -188,9 +194,11 @@ fn errors(
 }
 
 /// Iterates, with progress and a stop at a signal.
-fn solve(args: &FlowCaseArgs, grids: &Grids) -> std::result::Result<Findings, Failure> {
-    let common = &args.common;
-    let mut progress = Progress::new("flow", common.quiet || common.json);
+pub(super) fn solve(
+    (command, quiet): (&'static str, bool),
+    grids: &Grids,
+) -> std::result::Result<Findings, Failure> {
+    let mut progress = Progress::new(command, quiet);
     let goal = grids.case().solver.tolerance.ln();
     let mut first = None;
     let found = grids.solve(&mut |done, change| {
@@ -208,7 +216,7 @@ fn solve(args: &FlowCaseArgs, grids: &Grids) -> std::result::Result<Findings, Fa
 }
 
 /// Reports warnings, and how the iteration ended.
-fn report_end(
+pub(super) fn report_end(
     case: &Case,
     found: &Findings,
     report: &mut Report,

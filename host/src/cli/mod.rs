@@ -92,6 +92,7 @@ mod sweep;
 mod swept;
 mod text;
 mod tree;
+mod tube;
 mod values;
 mod verify;
 mod vti;
@@ -130,6 +131,7 @@ enum Command {
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
     Flow(flow_case::FlowCaseArgs),
+    Tube(tube::TubeArgs),
     Longman(Box<longman::LongmanArgs>),
     Paper(paper::PaperArgs),
     Doctor(doctor::DoctorArgs),
@@ -288,6 +290,7 @@ fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Flow(args)), _) => flow_case::run(&args),
+        (Some(Command::Tube(args)), _) => tube::run(&args),
         (Some(Command::Longman(args)), _) => longman::run(&args),
         (Some(Command::Paper(args)), _) => {
             paper::run(&args).unwrap_or_else(|| help_of(&["rarefy", "paper"]))

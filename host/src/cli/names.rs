@@ -117,6 +117,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             "sweep.png",
             RECORD,
         ],
+        "tube" => &["tube.csv", "tube.png", RECORD],
         "dft" => &["spectrum.npy", "spectrum.csv", "spectrum.png", RECORD],
         "flow" => &[
             "case.toml",

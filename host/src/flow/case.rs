@@ -11,7 +11,7 @@ use crate::flow::along::Along;
 use crate::flow::body::Body;
 use crate::flow::vector::Vector;
 
-/// A steady flow past or through bodies, in a plane or, where the domain has a `z`, in space.
+/// A steady flow past or through bodies: in a plane, round an axis, or, where the domain has a `z`, in space.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -23,7 +23,7 @@ pub struct Case {
     /// The discrete velocities; chosen from the case where it is silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub velocities: Option<Velocities>,
-    /// The sides of the domain: four in a plane, six in space.
+    /// The sides of the domain: four in a plane, six in space. Round an axis the one at r = 0 is left out.
     pub sides: Sides,
     /// Solid bodies, or hollow ones with gas inside.
     #[serde(default, rename = "body", skip_serializing_if = "Vec::is_empty")]
@@ -44,14 +44,24 @@ impl Case {
     pub fn closes_lines(&self) -> bool {
         let (left, bottom) = (&self.sides.left, &self.sides.bottom);
         let is_periodic = |side: &Side| matches!(side, Side::Periodic { .. });
-        // In space rows along x alone close on themselves.
-        let closes = is_periodic(left) || (is_periodic(bottom) && !self.is_in_space());
+        // With three components of the velocity rows along x alone close on themselves.
+        let closes = is_periodic(left) || (is_periodic(bottom) && !self.is_whole());
         self.gas.linear && closes
     }
 
     /// Whether the flow is in space, not in a plane.
     pub fn is_in_space(&self) -> bool {
         self.domain.z.is_some()
+    }
+
+    /// Whether the flow is the same all round the x axis, with y the distance from it.
+    pub fn is_round(&self) -> bool {
+        self.domain.symmetry == Some(Symmetry::Axis)
+    }
+
+    /// Whether loads and flows are those of whole bodies, not of a unit of span.
+    pub fn is_whole(&self) -> bool {
+        self.is_in_space() || self.is_round()
     }
 
     /// Ends of the domain along x, y and, in space, z.
@@ -303,6 +313,9 @@ pub struct Domain {
         deserialize_with = "maybe_range"
     )]
     pub z: Option<[f64; 2]>,
+    /// The symmetry of a flow round an axis: x runs along the axis, y is the distance from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symmetry: Option<Symmetry>,
     /// Width of the cells, in the core where there is one.
     #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
     pub h: f64,
@@ -328,12 +341,21 @@ impl Default for Domain {
             x: everywhere(),
             y: everywhere(),
             z: None,
+            symmetry: None,
             h: infinite(),
             core: None,
             growth: one(),
             largest: infinite(),
         }
     }
+}
+
+/// A symmetry of the domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Symmetry {
+    /// The flow is the same all round the x axis and does not swirl.
+    Axis,
 }
 
 /// Two numbers and no more: serde would leave out what follows.
@@ -393,7 +415,7 @@ fn is_infinite(x: &f64) -> bool {
     x.is_infinite()
 }
 
-/// The discrete velocities: in the plane, where the third component is integrated out, or in space.
+/// The discrete velocities: in the plane, where the third component is integrated out, or with all three components.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "VelocitiesOfFile")]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -415,6 +437,20 @@ pub enum Velocities {
         step: f64,
         /// Reach beyond each state in the square root of its temperature.
         reach: f64,
+        /// Directions of a half turn about the axis, even; used round an axis alone.
+        #[serde(skip_serializing_if = "is_half_turn")]
+        angles: usize,
+    },
+    /// Round an axis: Gauss points along it, Gauss speeds across, and directions about it.
+    Axis {
+        /// Directions of a half turn about the axis, even.
+        angles: usize,
+        /// Speeds across the axis.
+        speeds: usize,
+        /// Points above zero along the axis, and as many below.
+        axial: usize,
+        /// Temperature of the Maxwellian that the rules are made for.
+        temperature: f64,
     },
     /// Gauss points along each axis of space.
     Gauss {
@@ -425,11 +461,19 @@ pub enum Velocities {
     },
 }
 
-/// Velocities as a file may give them: `kind` is `polar` where it has angles or speeds.
+/// Directions of a half turn that a case without a number has.
+pub(in crate::flow) const HALF_TURN: usize = 24;
+
+fn is_half_turn(angles: &usize) -> bool {
+    *angles == HALF_TURN
+}
+
+/// Velocities as a file may give them: `kind` is `polar` where it has angles or speeds, `axis` where it has `axial`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VelocitiesOfFile {
     kind: Option<VelocityKind>,
+    axial: Option<usize>,
     angles: Option<usize>,
     speeds: Option<usize>,
     temperature: Option<f64>,
@@ -445,26 +489,34 @@ enum VelocityKind {
     Polar,
     Uniform,
     Gauss,
+    Axis,
 }
 
 impl TryFrom<VelocitiesOfFile> for Velocities {
     type Error = String;
 
     fn try_from(file: VelocitiesOfFile) -> Result<Self, String> {
-        use VelocityKind::{Gauss, Polar, Uniform};
+        use VelocityKind::{Axis, Gauss, Polar, Uniform};
         let kind = file.kind.unwrap_or(
             match (file.points.is_some(), file.angles.or(file.speeds).is_some()) {
+                _ if file.axial.is_some() => Axis,
+                _ if file.step.or(file.reach).is_some() => Uniform,
                 (true, _) => Gauss,
                 (_, true) => Polar,
                 _ if file.temperature.is_some() || file.graded.is_some() => Polar,
                 _ => Uniform,
             },
         );
-        let keys: [(&str, bool, &[VelocityKind]); 7] = [
-            ("angles", file.angles.is_some(), &[Polar]),
-            ("speeds", file.speeds.is_some(), &[Polar]),
+        let keys: [(&str, bool, &[VelocityKind]); 8] = [
+            ("angles", file.angles.is_some(), &[Polar, Uniform, Axis]),
+            ("speeds", file.speeds.is_some(), &[Polar, Axis]),
+            ("axial", file.axial.is_some(), &[Axis]),
             ("graded", file.graded.is_some(), &[Polar]),
-            ("temperature", file.temperature.is_some(), &[Polar, Gauss]),
+            (
+                "temperature",
+                file.temperature.is_some(),
+                &[Polar, Gauss, Axis],
+            ),
             ("step", file.step.is_some(), &[Uniform]),
             ("reach", file.reach.is_some(), &[Uniform]),
             ("points", file.points.is_some(), &[Gauss]),
@@ -477,6 +529,7 @@ impl TryFrom<VelocitiesOfFile> for Velocities {
                 Polar => "polar",
                 Uniform => "uniform",
                 Gauss => "gauss",
+                Axis => "axis",
             };
             return Err(format!(
                 "`{key}` belongs to another kind of velocities than `{name}`"
@@ -493,6 +546,13 @@ impl TryFrom<VelocitiesOfFile> for Velocities {
             Uniform => Self::Uniform {
                 step: file.step.unwrap_or(0.7),
                 reach: file.reach.unwrap_or(3.4),
+                angles: file.angles.unwrap_or(HALF_TURN),
+            },
+            Axis => Self::Axis {
+                angles: file.angles.unwrap_or(HALF_TURN),
+                speeds: file.speeds.unwrap_or(12),
+                axial: file.axial.unwrap_or(8),
+                temperature,
             },
             Gauss => Self::Gauss {
                 points: file.points.unwrap_or(8),
@@ -510,7 +570,8 @@ pub struct Sides {
     pub left: Side,
     /// At the greatest x.
     pub right: Side,
-    /// At the least y.
+    /// At the least y; where that is the axis of the flow it is left out.
+    #[serde(default = "axis", skip_serializing_if = "is_axis")]
     pub bottom: Side,
     /// At the greatest y.
     pub top: Side,
@@ -520,6 +581,14 @@ pub struct Sides {
     /// At the greatest z, in space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub front: Option<Side>,
+}
+
+fn axis() -> Side {
+    Side::Axis
+}
+
+fn is_axis(side: &Side) -> bool {
+    *side == Side::Axis
 }
 
 /// The gas behind a side, or the wall on it.
@@ -557,6 +626,9 @@ pub enum Side {
     Vacuum,
     /// The flow continues as its mirror image.
     Mirror,
+    /// The axis of a flow round it, at y = 0, which a file leaves out.
+    #[serde(skip)]
+    Axis,
     /// The flow continues at the opposite side.
     Periodic {
         /// Fall of the density from the lower to the upper side, linearised cases.

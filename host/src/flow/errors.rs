@@ -3,7 +3,7 @@
 //! | axis | count | a repeat has |
 //! |---|---|---|
 //! | `cells` | 64 is the case's | cells as many times as wide, by the same map from cells to places |
-//! | `velocities` | directions of a quadrant, points of a half axis, or 64 for the case's step | fewer directions and speeds, or a wider step |
+//! | `velocities` | directions of a quadrant or of a quarter turn, points of a half axis, or 64 for the case's step | fewer directions and speeds, or a wider step |
 //! | `domain` | 64 is the case's | sides at a share of their distance from the bodies, on the same cells |
 //!
 //! Repeats of the last two are on the coarser cells, where the differences are about the same. Each starts from the flow on the nearest grid, so it takes fewer iterations than the run.
@@ -16,8 +16,10 @@ use super::far::{self, rounded};
 use super::findings::Findings;
 use super::machine::Machine;
 use super::nested::{self, Grid};
-use super::problem::{self, edges_of, velocities_of};
+use super::plane::edges_of;
+use super::problem;
 use super::quantities;
+use super::velocities::velocities_of;
 use super::volume;
 use crate::accuracy::{Axis, Errors, Quantity, Repeatable, SECONDS, Setting, Unwatched, Watch};
 use crate::error::Result;
@@ -72,6 +74,7 @@ impl Grids {
             Velocities::Polar { angles, .. } => angles / 4,
             Velocities::Uniform { .. } => PARTS,
             Velocities::Gauss { points, .. } => points,
+            Velocities::Axis { angles, .. } => angles / 2,
         };
         let has_far = !far::far(&case).is_empty();
         Ok(Self {
@@ -95,7 +98,7 @@ impl Grids {
         let is_periodic = sides
             .iter()
             .any(|(_, side)| matches!(side, Side::Periodic { .. }));
-        let chooses = self.case.velocities.is_none() && !self.case.is_in_space();
+        let chooses = self.case.velocities.is_none() && !self.case.is_whole();
         if chooses && self.case.gas.linear && is_periodic {
             let mut best = (f64::INFINITY, None);
             for graded in [false, true] {
@@ -195,9 +198,28 @@ impl Grids {
                     temperature,
                     graded,
                 },
-                Velocities::Uniform { step, reach } => Velocities::Uniform {
+                Velocities::Uniform {
+                    step,
+                    reach,
+                    angles,
+                } => Velocities::Uniform {
                     step: rounded(step / share),
                     reach,
+                    angles: match case.is_round() {
+                        true => even(angles as f64 * share),
+                        false => angles,
+                    },
+                },
+                Velocities::Axis {
+                    speeds,
+                    axial,
+                    temperature,
+                    ..
+                } => Velocities::Axis {
+                    angles: 2 * count(1),
+                    speeds: ((speeds as f64 * share).round() as usize).max(2),
+                    axial: ((axial as f64 * share).round() as usize).max(2),
+                    temperature,
                 },
                 Velocities::Gauss { temperature, .. } => Velocities::Gauss {
                     points: count(1),
@@ -234,8 +256,11 @@ impl Grids {
 
     /// Cells and velocities on a grid, about.
     fn size(&self, case: &Case) -> [f64; 2] {
-        if case.is_in_space() {
-            let edges = volume::edges_of(case, 1.0, &Default::default());
+        if case.is_whole() {
+            let edges = match case.is_round() {
+                true => edges_of(case, 1.0, &Default::default()).to_vec(),
+                false => volume::edges_of(case, 1.0, &Default::default()).to_vec(),
+            };
             let cells: usize = edges.iter().map(|edges| edges.len() - 1).product();
             let nodes = volume::nodes_of(case).map_or(0, |nodes| nodes.count);
             return [cells as f64, nodes as f64];
@@ -244,11 +269,16 @@ impl Grids {
         let cells = (x.len() - 1) * (y.len() - 1);
         let nodes = match velocities_of(case) {
             Velocities::Polar { angles, speeds, .. } => angles * speeds,
-            Velocities::Uniform { step, reach } => problem::uniform(case, step, reach).len(),
-            Velocities::Gauss { .. } => 0,
+            Velocities::Uniform { step, reach, .. } => problem::uniform(case, step, reach).len(),
+            Velocities::Gauss { .. } | Velocities::Axis { .. } => 0,
         };
         [cells as f64, nodes as f64]
     }
+}
+
+/// The even number next to another, at least 4.
+fn even(count: f64) -> usize {
+    (2 * (0.5 * count).round() as usize).max(4)
 }
 
 impl Repeatable for Grids {
@@ -269,6 +299,10 @@ impl Repeatable for Grids {
             Velocities::Polar { .. } => Axis {
                 shares: vec![0.7],
                 ..Axis::velocities(1.0, 2..=most(1, 1024), 1)
+            },
+            Velocities::Axis { .. } => Axis {
+                shares: vec![0.7],
+                ..Axis::velocities(2.0, 2..=most(1, 64), 1)
             },
             Velocities::Gauss { .. } => Axis {
                 shares: vec![0.7],
@@ -356,7 +390,21 @@ impl Repeatable for Grids {
                 ("angles", Setting::Count(angles)),
                 ("speeds", Setting::Count(speeds)),
             ]),
-            Velocities::Uniform { step, .. } => named.push(("step", Setting::Number(step))),
+            Velocities::Uniform { step, angles, .. } => {
+                named.push(("step", Setting::Number(step)));
+                let angles = ("angles", Setting::Count(angles));
+                named.extend(case.is_round().then_some(angles));
+            }
+            Velocities::Axis {
+                angles,
+                speeds,
+                axial,
+                ..
+            } => named.extend([
+                ("angles", Setting::Count(angles)),
+                ("speeds", Setting::Count(speeds)),
+                ("axial", Setting::Count(axial)),
+            ]),
             Velocities::Gauss { points, .. } => named.push(("points", Setting::Count(points))),
         }
         if self.has_far {
@@ -376,7 +424,7 @@ impl Repeatable for Grids {
         grid[at] = (grid[at] as f64 * factor).ceil() as usize;
         let keys: &[&str] = match at {
             0 => &["h"],
-            1 => &["angles", "speeds", "step", "points"],
+            1 => &["angles", "speeds", "axial", "step", "points"],
             _ => &["x", "y", "z"],
         };
         let settings = self.named(&grid).into_iter();

@@ -38,9 +38,9 @@ pub(in crate::flow) fn far(case: &Case) -> Vec<Far> {
     (0..sides.len())
         .filter(|&k| {
             let beside = || (0..sides.len()).filter(move |other| other / 2 != k / 2);
-            let bounded = beside()
-                .map(|k| sides[k])
-                .all(|side| side.is_open() || matches!(side, Side::Mirror | Side::Periodic { .. }));
+            let bounded = beside().map(|k| sides[k]).all(|side| {
+                side.is_open() || matches!(side, Side::Mirror | Side::Axis | Side::Periodic { .. })
+            });
             let is_wide = is_stream(sides[k]) || beside().any(|k| sides[k].is_open());
             sides[k].is_open() && bounded && is_wide
         })

@@ -1,4 +1,4 @@
-//! Steady flows past and through bodies in a plane or in space, by sweeps over a Cartesian grid with cut cells.
+//! Steady flows past and through bodies in a plane, round an axis or in space, by sweeps over a Cartesian grid with cut cells.
 
 mod accommodation;
 mod along;
@@ -20,17 +20,23 @@ mod nested;
 mod nodes;
 mod outline;
 mod passage;
+mod plane;
 mod ports;
 mod problem;
 mod quantities;
 mod rasters;
 mod resolve;
 mod results;
+mod ring;
+mod rings;
 mod samples;
 mod section;
 mod space;
 mod steady;
+mod tube;
+mod turn;
 mod vector;
+mod velocities;
 mod volume;
 mod walls;
 
@@ -39,13 +45,14 @@ pub use along::Along;
 pub use body::{Body, Raster, Section, Shape, Stl, Voxels};
 pub use case::{
     Acceleration, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Side, Sides, Solver,
-    State, Stream, Velocities,
+    State, Stream, Symmetry, Velocities,
 };
 pub use errors::Grids;
 pub use findings::{FacetPoint, Fields, Findings, Flux, Loads, Passage, SurfacePoint};
 pub use machine::Machine;
 pub use quantities::{ErrorsByKey, ResultErrors};
 pub use samples::{Samples, VoxelSamples};
+pub use tube::{Drive, Tube};
 pub use vector::Vector;
 pub use volume::smoothed;
 pub use walls::{Segment, along_outlines};

@@ -13,7 +13,7 @@ const ROUGH: f64 = 1e-2;
 pub(in crate::flow) enum Grid {
     /// In a plane.
     Plane(Box<Problem>, Unknowns),
-    /// In space.
+    /// In space or round an axis.
     Space(Box<volume::Problem>, volume::Unknowns),
 }
 
@@ -22,7 +22,11 @@ impl Grid {
     pub(in crate::flow) fn edges(&self) -> Vec<&[f64]> {
         match self {
             Self::Plane(problem, _) => vec![&problem.space.x, &problem.space.y],
-            Self::Space(problem, _) => problem.space.edges.iter().map(Vec::as_slice).collect(),
+            Self::Space(problem, _) => {
+                let axes = if problem.space.rings.is_some() { 2 } else { 3 };
+                let edges = problem.space.edges.iter().take(axes);
+                edges.map(Vec::as_slice).collect()
+            }
         }
     }
 }
@@ -63,7 +67,7 @@ pub(in crate::flow) fn solve(
             machine,
             start: earlier.as_ref().or(start),
         };
-        let solved = match case.is_in_space() {
+        let solved = match case.is_whole() {
             true => level.in_space(observe),
             false => level.in_plane(observe),
         };

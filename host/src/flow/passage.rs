@@ -40,7 +40,13 @@ fn of(
         }
         let lengths: Vec<f64> = case.ends().iter().map(|[low, high]| high - low).collect();
         let others = (0..lengths.len()).filter(|other| *other != axis);
-        let section: f64 = others.map(|other| lengths[other]).product();
+        let section: f64 = match case.is_round() {
+            true => {
+                let [inner, outer] = case.domain.y;
+                std::f64::consts::PI * (outer * outer - inner * inner)
+            }
+            false => others.map(|other| lengths[other]).product(),
+        };
         passage.flow = mass(upper_name);
         let mobility = passage.flow / section * lengths[axis] / jump;
         passage.mobility = Some(mobility);
@@ -58,7 +64,7 @@ fn of(
     let beside = sides.iter().enumerate();
     for (_, (name, side)) in beside.filter(|(at, _)| at / 2 != axis) {
         match side {
-            Side::Mirror | Side::Wall { .. } | Side::Periodic { .. } => {}
+            Side::Mirror | Side::Axis | Side::Wall { .. } | Side::Periodic { .. } => {}
             Side::Split { left, right, .. } => {
                 let halves = [left, right].map(|half| state(half, linear));
                 if !(same(halves[0], a) && same(halves[1], b)) {

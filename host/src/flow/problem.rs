@@ -2,13 +2,15 @@
 
 use super::accommodation::Accommodation;
 use super::along::Along;
-pub(in crate::flow) use super::case::{SIDES, sides_of};
+use super::case::{SIDES, sides_of};
 use super::face::{Border, SideWall, Wall};
 use super::gas::{Gas, Primitive};
 use super::nodes::{self, Nodes};
 use super::outline::sin_cos;
+use super::plane::plane_of;
 use super::ports;
-use super::space::{self, Bodies, Obstacle, Space};
+use super::space::{Obstacle, Space};
+use super::velocities::velocities_of;
 use super::walls::Places;
 use super::{Case, Reservoir, Side, Stream, Velocities};
 use crate::error::{Error, Result};
@@ -52,7 +54,7 @@ impl Problem {
         let gas = Gas::new(&case.gas);
         let obstacles: Vec<Obstacle> = case.bodies.iter().map(Obstacle::new).collect();
         let centres: Vec<[f64; 2]> = obstacles.iter().map(|obstacle| obstacle.centre).collect();
-        let mut space = space_of(case, obstacles, coarser)?;
+        let mut space = plane_of(case, obstacles, coarser)?;
         let nodes = nodes_of(case, &gas)?;
         space.warnings.extend(check_nodes(case, &gas, &nodes)?);
         let sides = sides_of(case);
@@ -201,42 +203,6 @@ impl Problem {
     }
 }
 
-fn space_of(case: &Case, obstacles: Vec<Obstacle>, coarser: f64) -> Result<Space> {
-    let domain = &case.domain;
-    let mut lines = [Vec::new(), Vec::new()];
-    for obstacle in &obstacles {
-        for (all, more) in lines.iter_mut().zip(obstacle.lines()) {
-            all.extend(more);
-        }
-    }
-    let periodic =
-        [&case.sides.left, &case.sides.bottom].map(|side| matches!(side, Side::Periodic { .. }));
-    let shifts_along = |on: bool, [low, high]: [f64; 2]| match on {
-        true => vec![low - high, 0.0, high - low],
-        false => vec![0.0],
-    };
-    let mut shifts = Vec::new();
-    for a in shifts_along(periodic[0], domain.x) {
-        for b in shifts_along(periodic[1], domain.y) {
-            shifts.push([a, b]);
-        }
-    }
-    let [x, y] = edges_of(case, coarser, &lines);
-    space::build(x, y, &Bodies { obstacles, shifts })
-}
-
-/// Edges of the cells along x and y, `coarser` times as wide as the case says, with edges on lines of bodies.
-pub(in crate::flow) fn edges_of(case: &Case, coarser: f64, lines: &[Vec<f64>; 2]) -> [Vec<f64>; 2] {
-    let domain = &case.domain;
-    let h = domain.h * coarser;
-    // Refinement keeps the map from cells to places.
-    let growth = domain.growth.powf(coarser);
-    let largest = domain.largest * coarser;
-    let ends = [domain.x, domain.y];
-    let core = |k: usize| domain.core.as_ref().map_or(ends[k], |core| core[k]);
-    [0, 1].map(|k| space::edges(ends[k], core(k), h, growth, largest, &lines[k]))
-}
-
 /// The state of a resolved stream.
 fn stream_state(stream: &Stream, linear: bool) -> Primitive {
     let usual = if linear { 0.0 } else { 1.0 };
@@ -274,7 +240,7 @@ fn border(side: &Side, k: usize, space: &Space, linear: bool) -> Border {
         Side::Outlet { pressure } => Border::Outlet(*pressure),
         Side::Vacuum if linear => all([0.0; 4]),
         Side::Vacuum => all(VACUUM),
-        Side::Mirror => Border::Mirror,
+        Side::Mirror | Side::Axis => Border::Mirror,
         Side::Inflow {
             mass_flow,
             temperature,
@@ -350,26 +316,6 @@ fn start(sides: &[&Side; 4], linear: bool) -> Primitive {
     given.unwrap_or([1.0, 0.0, 0.0, 1.0])
 }
 
-/// The velocities of a case, chosen where it is silent.
-pub(in crate::flow) fn velocities_of(case: &Case) -> Velocities {
-    case.velocities.unwrap_or(match case.gas.linear {
-        true if case.is_in_space() => Velocities::Gauss {
-            points: 6,
-            temperature: 1.0,
-        },
-        true => Velocities::Polar {
-            angles: 48,
-            speeds: 10,
-            temperature: 1.0,
-            graded: false,
-        },
-        false => Velocities::Uniform {
-            step: 0.7,
-            reach: 3.4,
-        },
-    })
-}
-
 /// The nodes of a case.
 fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
     let list = match velocities_of(case) {
@@ -379,10 +325,10 @@ fn nodes_of(case: &Case, gas: &Gas) -> Result<Nodes> {
             temperature,
             graded,
         } => nodes::polar(angles, speeds, temperature, graded, gas.linear)?,
-        Velocities::Uniform { step, reach } => uniform(case, step, reach),
-        Velocities::Gauss { .. } => {
+        Velocities::Uniform { step, reach, .. } => uniform(case, step, reach),
+        Velocities::Gauss { .. } | Velocities::Axis { .. } => {
             return Err(Error::Numerical(
-                "Gauss points along three axes belong to space".to_owned(),
+                "velocities with three components belong to space".to_owned(),
             ));
         }
     };

@@ -310,18 +310,17 @@ fn loads(case: &Case, at: usize, body: &Loads, sizes: &Sizes) -> Vec<(&'static s
         let quantity = |value: f64| Quantity::new("", value).of_scale(scale).aside();
         all.extend(value.map(|value| (key, quantity(value))));
     }
-    if let [Some(drag), Some(lift), Some(heated)] = [
-        body.drag_coefficient,
-        body.lift_coefficient,
-        body.heat_coefficient,
-    ] {
+    if let [Some(drag), Some(heated)] = [body.drag_coefficient, body.heat_coefficient] {
+        let lift = body.lift_coefficient.unwrap_or(0.0);
         let side = body.side_coefficient.unwrap_or(0.0);
         let unit = drag.hypot(lift).hypot(side) / own.max(f64::MIN_POSITIVE);
         let total = whole * unit;
         all.push(("drag_coefficient", component(drag, total, true)));
-        let lifted = component(lift, total, !mirrors[0] && !mirrors[1]);
         let scale = |value: f64| value.abs().max(PART * total);
-        all.push(("lift_coefficient", lifted.of_scale(scale(lift))));
+        if body.lift_coefficient.is_some() {
+            let lifted = component(lift, total, !mirrors[0] && !mirrors[1]);
+            all.push(("lift_coefficient", lifted.of_scale(scale(lift))));
+        }
         if let Some(side) = body.side_coefficient {
             let pushed = component(side, total, !mirrors[2]);
             all.push(("side_coefficient", pushed.of_scale(scale(side))));

@@ -1,7 +1,7 @@
 //! A case with its defaults filled in, once all that can be said of it without a grid is right.
 
 use super::body::{Body, Shape};
-use super::case::{Case, Domain, Reservoir, Side, Solver, Stream, Velocities};
+use super::case::{Case, Domain, HALF_TURN, Reservoir, Side, Solver, Stream, Velocities};
 use super::chosen::choose;
 use super::outline::{aerofoil, edges};
 use super::rasters;
@@ -25,8 +25,13 @@ impl Case {
         let mut case = self.clone();
         let linear = case.gas.linear;
         case.check_gas()?;
+        if case.is_round() && case.domain.y[0] == f64::NEG_INFINITY {
+            case.domain.y[0] = 0.0;
+        }
         choose(&mut case)?;
-        check_domain(&case.domain)?;
+        // A period with nothing but itself along it may be one cell.
+        let repeats = case.is_round() && matches!(case.sides.left, Side::Periodic { .. });
+        check_domain(&case.domain, repeats)?;
         case.check_velocities()?;
         case.check_dimensions()?;
         let ends = [case.domain.x, case.domain.y];
@@ -91,16 +96,61 @@ impl Case {
         };
         match self.velocities {
             None => Ok(()),
-            Some(Velocities::Polar { .. }) if self.is_in_space() => wrong(
+            Some(Velocities::Polar { .. }) if self.is_whole() => wrong(
                 "kind",
                 &"polar",
-                "kind = \"uniform\" or \"gauss\" in space; polar velocities belong to a plane",
+                match self.is_round() {
+                    true => "kind = \"axis\" or \"uniform\" round an axis",
+                    false => {
+                        "kind = \"uniform\" or \"gauss\" in space; polar velocities belong to a plane"
+                    }
+                },
             ),
             Some(Velocities::Gauss { .. }) if !self.is_in_space() => wrong(
                 "kind",
                 &"gauss",
-                "kind = \"polar\" or \"uniform\" in a plane; a domain with a z is in space",
+                match self.is_round() {
+                    true => "kind = \"axis\" or \"uniform\" round an axis",
+                    false => {
+                        "kind = \"polar\" or \"uniform\" in a plane; a domain with a z is in space"
+                    }
+                },
             ),
+            Some(Velocities::Axis { .. }) if !self.is_round() => wrong(
+                "kind",
+                &"axis",
+                "symmetry = \"axis\" in [domain], to which these velocities belong",
+            ),
+            Some(Velocities::Axis { angles, .. } | Velocities::Uniform { angles, .. })
+                if self.is_round() && (angles % 2 != 0 || !(4..=256).contains(&angles)) =>
+            {
+                wrong(
+                    "angles",
+                    &angles,
+                    "an even number of directions of a half turn, from 4 to 256",
+                )
+            }
+            Some(Velocities::Uniform { angles, .. }) if !self.is_round() && angles != HALF_TURN => {
+                wrong(
+                    "angles",
+                    &angles,
+                    "no angles beside a step, or kind = \"polar\"",
+                )
+            }
+            Some(Velocities::Axis {
+                speeds,
+                axial,
+                temperature,
+                ..
+            }) => {
+                if !(2..=128).contains(&speeds) {
+                    return wrong("speeds", &speeds, "2 to 128 speeds");
+                }
+                if !(2..=64).contains(&axial) {
+                    return wrong("axial", &axial, "2 to 64 points above zero along the axis");
+                }
+                positive("velocities.temperature", temperature)
+            }
             Some(Velocities::Gauss {
                 points,
                 temperature,
@@ -124,12 +174,13 @@ impl Case {
                 }
                 positive("velocities.temperature", temperature)
             }
-            Some(Velocities::Uniform { step, reach }) => {
+            Some(Velocities::Uniform { step, reach, .. }) => {
                 if self.gas.linear {
                     return wrong(
                         "kind",
                         &"uniform",
                         match self.is_in_space() {
+                            _ if self.is_round() => "kind = \"axis\" for the linearised equation",
                             true => "kind = \"gauss\" for the linearised equation",
                             false => "kind = \"polar\" for the linearised equation",
                         },
@@ -145,9 +196,8 @@ impl Case {
                 let mirrors = |body: &Body| {
                     body.accommodation.kernel().is_none() && body.accommodation.diffuse() < 1.0
                 };
-                let loose = |body: &&Body| {
-                    mirrors(body) && !is_along_axes(&body.shape) && !self.is_in_space()
-                };
+                let loose =
+                    |body: &&Body| mirrors(body) && !is_along_axes(&body.shape) && !self.is_whole();
                 match self.bodies.iter().position(|body| loose(&body)) {
                     Some(at) => Err(Error::invalid(
                         format!("{}: accommodation", self.body_name(at)),
@@ -268,6 +318,9 @@ impl Case {
                 ));
             }
             self.check_place(at)?;
+            if self.is_round() {
+                self.check_on_axis(at)?;
+            }
         }
         Ok(())
     }
@@ -330,7 +383,8 @@ fn check_state(field: impl Into<String>, value: f64, linear: bool) -> Result<()>
     }
 }
 
-fn check_domain(domain: &Domain) -> Result<()> {
+/// Checks the domain; along x it may be thinner than its cells where the flow `repeats`.
+fn check_domain(domain: &Domain, repeats: bool) -> Result<()> {
     let mut least = f64::INFINITY;
     let ends: Vec<[f64; 2]> = [domain.x, domain.y].into_iter().chain(domain.z).collect();
     for (key, &[low, high]) in ["domain.x", "domain.y", "domain.z"].into_iter().zip(&ends) {
@@ -341,7 +395,9 @@ fn check_domain(domain: &Domain) -> Result<()> {
                 "its lower end before its upper one",
             ));
         }
-        least = least.min(high - low);
+        if !(repeats && key == "domain.x") {
+            least = least.min(high - low);
+        }
     }
     let h = domain.h;
     positive("domain.h", h)?;
@@ -442,7 +498,7 @@ fn resolve_side(side: &mut Side, linear: bool, [low, high]: [f64; 2]) -> Result<
             let temperature = *temperature.get_or_insert(usual(linear));
             check_state("temperature", temperature, linear)
         }
-        Side::Vacuum | Side::Mirror | Side::Periodic { .. } => Ok(()),
+        Side::Vacuum | Side::Mirror | Side::Axis | Side::Periodic { .. } => Ok(()),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Findings from a solved flow.
 
+use super::case::{SIDES, sides_of};
 use super::course::Ending;
 use super::findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 use super::gas::{self, MOMENTS};
-use super::problem::{Problem, SIDES, sides_of};
+use super::problem::Problem;
 use super::steady::{Steady, Swept};
 use super::{Case, Side, passage};
 use crate::error::{Error, Result};

@@ -271,15 +271,16 @@ radius = 0.5
         ];
         let velocities = [
             json!({ "kind": "polar" }),
-            json!({ "kind": "uniform" }),
+            json!({ "kind": "uniform", "angles": 8 }),
             json!({ "kind": "gauss" }),
+            json!({ "kind": "axis" }),
         ];
         (0..9)
             .map(|k| {
                 json!({
                     "gas": gases[k % 2],
-                    "domain": { "x": [0, 1], "y": [0, 1], "z": [0, 1], "h": 0.1, "core": [[0, 1], [0, 1]], "largest": 1 },
-                    "velocities": velocities[k % 3],
+                    "domain": { "x": [0, 1], "y": [0, 1], "z": [0, 1], "symmetry": "axis", "h": 0.1, "core": [[0, 1], [0, 1]], "largest": 1 },
+                    "velocities": velocities[k % 4],
                     "sides": side(sides[k].clone()),
                     "body": bodies,
                     "start": { "density": 1, "velocity": [0, 0], "temperature": 1 },

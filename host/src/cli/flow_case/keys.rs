@@ -41,7 +41,10 @@ pub(super) const TABLES: [(&str, &[&str]); 7] = [
             "length",
         ],
     ),
-    ("domain", &["x", "y", "z", "h", "core", "growth", "largest"]),
+    (
+        "domain",
+        &["x", "y", "z", "symmetry", "h", "core", "growth", "largest"],
+    ),
     (
         "sides",
         &["left", "right", "bottom", "top", "back", "front"],
@@ -55,13 +58,17 @@ pub(super) const TABLES: [(&str, &[&str]); 7] = [
 ];
 
 /// Keys of each kind of velocities.
-pub(super) const VELOCITIES: [(&str, &[&str]); 3] = [
+pub(super) const VELOCITIES: [(&str, &[&str]); 4] = [
     (
         "polar",
         &["kind", "angles", "speeds", "temperature", "graded"],
     ),
-    ("uniform", &["kind", "step", "reach"]),
+    ("uniform", &["kind", "step", "reach", "angles"]),
     ("gauss", &["kind", "points", "temperature"]),
+    (
+        "axis",
+        &["kind", "angles", "speeds", "axial", "temperature"],
+    ),
 ];
 
 /// Keys of each kind of side.

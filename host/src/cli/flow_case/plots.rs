@@ -233,7 +233,7 @@ fn streamlines(outcome: &Outcome, x: &[f64], y: &[f64]) -> Vec<Curve> {
     named(lines)
 }
 
-/// The mass that flows between the lower left corner and the centre of each cell.
+/// The mass that flows between the lower left corner and the centre of each cell, round an axis a radian.
 fn stream_function(outcome: &Outcome) -> Vec<f64> {
     let fields = &outcome.found.fields;
     let (nx, ny) = (
@@ -245,13 +245,23 @@ fn stream_function(outcome: &Outcome) -> Vec<f64> {
         let density = if linear { 1.0 } else { fields.density[at] };
         fields.gas[at] * density * velocity[at]
     };
+    let is_round = outcome.case.is_round();
+    // Round an axis the width of a ring counts by its radius.
+    let part = |low: f64, high: f64| match is_round {
+        true => 0.5 * (high * high - low * low),
+        false => high - low,
+    };
+    let at_bottom = match (is_round, fields.y.first()) {
+        (true, Some(radius)) => *radius,
+        _ => 1.0,
+    };
     let mut values = vec![0.0; nx * ny];
     let mut along = 0.0;
     for i in 0..nx {
         let dx = fields.x[i + 1] - fields.x[i];
         // The flow through the bottom up to the middle of this column.
         let through = if ny > 0 {
-            dx * flow(i, &fields.velocity_y)
+            at_bottom * dx * flow(i, &fields.velocity_y)
         } else {
             0.0
         };
@@ -259,7 +269,7 @@ fn stream_function(outcome: &Outcome) -> Vec<f64> {
         along -= through;
         for j in 0..ny {
             let at = j * nx + i;
-            let flux = (fields.y[j + 1] - fields.y[j]) * flow(at, &fields.velocity_x);
+            let flux = part(fields.y[j], fields.y[j + 1]) * flow(at, &fields.velocity_x);
             values[at] = below + 0.5 * flux;
             below += flux;
         }

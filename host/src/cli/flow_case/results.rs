@@ -97,14 +97,14 @@ impl Outcome {
         result
     }
 
-    /// Keys of loads in SI units with those of the case, and the factors between them: of a metre of span in a plane.
+    /// Keys of loads in SI units with those of the case, and the factors between them: of a whole body, in a plane of a metre of span.
     fn load_keys(
         &self,
         force: f64,
         power: f64,
         long: f64,
     ) -> Vec<(&'static str, &'static str, f64)> {
-        match self.case.is_in_space() {
+        match self.case.is_whole() {
             false => vec![
                 ("force_x_n_m", "force_x", force),
                 ("force_y_n_m", "force_y", force),
@@ -130,7 +130,7 @@ impl Outcome {
         let (Some(mass), Some([_, power, _])) = (self.mass_unit(), self.scales()) else {
             return Vec::new();
         };
-        match self.case.is_in_space() {
+        match self.case.is_whole() {
             false => vec![
                 ("mass_flow_kg_s_m", "mass_flow", mass),
                 ("energy_flow_w_m", "energy_flow", power),
@@ -142,21 +142,21 @@ impl Outcome {
         }
     }
 
-    /// Unit of a mass flow: of a unit of span in kg/(s m), in space in kg/s.
+    /// Unit of a mass flow: of a unit of span in kg/(s m), of whole bodies in kg/s.
     fn mass_unit(&self) -> Option<f64> {
         let (units, si) = (self.units?, self.case.gas.si?);
         Some(units.density_kg_m3 * units.velocity_m_s * self.across(si.length))
     }
 
-    /// The unit of what walls and sides sum up: a length in a plane, its square in space.
+    /// The unit of what walls and sides sum up: a length in a plane, else its square.
     fn across(&self, length: f64) -> f64 {
-        match self.case.is_in_space() {
+        match self.case.is_whole() {
             true => length * length,
             false => length,
         }
     }
 
-    /// Passages between sides, with the conductance in SI units, in a plane of a metre of span.
+    /// Passages between sides, with conductance and throughput in SI units, in a plane of a metre of span.
     fn passages(&self) -> Vec<Value> {
         let passages = self.found.passages.iter();
         passages
@@ -167,11 +167,20 @@ impl Outcome {
                 {
                     // Throughput over pressure: n0 k T0 is p0.
                     let metric = conductance * units.velocity_m_s * self.across(long);
-                    let key = match self.case.is_in_space() {
+                    let key = match self.case.is_whole() {
                         true => "conductance_m3_s",
                         false => "conductance_m2_s",
                     };
                     value[key] = json!(metric);
+                    if self.case.is_whole() {
+                        value["conductance_l_s"] = json!(1e3 * metric);
+                    }
+                }
+                if let (Some(units), Some([.., long]), true) =
+                    (&self.units, self.scales(), self.case.is_whole())
+                {
+                    let throughput = units.pressure_pa * units.velocity_m_s * long * long;
+                    value["flow_pa_m3_s"] = json!(passage.flow * throughput);
                 }
                 if let (Some([.., long]), Some(permeability)) =
                     (self.scales(), passage.permeability)
@@ -183,7 +192,7 @@ impl Outcome {
             .collect()
     }
 
-    /// Units of forces and powers, in space in N and W, of a unit of span in N/m and W/m, and of lengths in m.
+    /// Units of forces and powers, of whole bodies in N and W, of a unit of span in N/m and W/m, and of lengths in m.
     fn scales(&self) -> Option<[f64; 3]> {
         let (units, si) = (self.units?, self.case.gas.si?);
         Some([
@@ -198,7 +207,7 @@ impl Outcome {
         let (Some(mass), Some([force, power, _])) = (self.mass_unit(), self.scales()) else {
             return Vec::new();
         };
-        match self.case.is_in_space() {
+        match self.case.is_whole() {
             false => vec![
                 ("mass_kg_s_m", "mass", mass),
                 ("momentum_x_n_m", "momentum_x", force),
@@ -219,8 +228,9 @@ impl Outcome {
     fn flux(&self, flux: &Flux) -> Value {
         let mut object = json!(flux);
         for (key, from, factor) in self.outwards() {
-            let value = object[from].as_f64().unwrap_or(f64::NAN);
-            object[key] = json!(factor * value);
+            if let Some(value) = object[from].as_f64() {
+                object[key] = json!(factor * value);
+            }
         }
         object
     }
@@ -384,8 +394,13 @@ impl Outcome {
             ModelName::Shakhov => "Shakhov",
         };
         let linear = if gas.linear { ", linearised" } else { "" };
+        let round = if self.case.is_round() {
+            ", round an axis"
+        } else {
+            ""
+        };
         format!(
-            "δ = {}, {model}{linear}, {} cells, {} velocities",
+            "δ = {}, {model}{linear}{round}, {} cells, {} velocities",
             short(gas.delta),
             self.found.cells,
             self.found.nodes
@@ -408,18 +423,19 @@ impl Outcome {
         );
         for loads in &found.bodies {
             let number = |value: f64| format!("{value:.6}");
-            let force = [Some(loads.force_x), Some(loads.force_y), loads.force_z];
-            let moment = [loads.moment_x, loads.moment_y, Some(loads.moment)];
+            // All round an axis nothing is left across it.
+            let across = |value: f64| (!self.case.is_round()).then_some(value);
+            let components = [Some(loads.force_x), across(loads.force_y), loads.force_z];
+            let moment = [loads.moment_x, loads.moment_y, across(loads.moment)];
             let listed = |values: [Option<f64>; 3]| {
                 let values = values.into_iter().flatten().map(number);
                 values.collect::<Vec<_>>().join(", ")
             };
-            let mut text = format!(
-                "force {}; moment {}; heat {}",
-                listed(force),
-                listed(moment),
-                number(loads.heat)
-            );
+            let mut text = format!("force {}", listed(components));
+            if moment.iter().any(Option::is_some) {
+                text.push_str(&format!("; moment {}", listed(moment)));
+            }
+            text.push_str(&format!("; heat {}", number(loads.heat)));
             let coefficients = [
                 ("C_D", loads.drag_coefficient),
                 ("C_L", loads.lift_coefficient),
@@ -443,10 +459,9 @@ impl Outcome {
                 summary = summary.row("", limits);
             }
             if let Some([force, power, _]) = self.scales() {
-                let components = [Some(loads.force_x), Some(loads.force_y), loads.force_z];
                 let forces = components.into_iter().flatten();
                 let forces: Vec<String> = forces.map(|part| short(force * part)).collect();
-                let (of_force, of_power) = match self.case.is_in_space() {
+                let (of_force, of_power) = match self.case.is_whole() {
                     true => ("N", "W"),
                     false => ("N/m", "W/m"),
                 };

@@ -58,6 +58,7 @@ pub(in crate::flow) fn build(x: Vec<f64>, y: Vec<f64>, bodies: &Bodies) -> Resul
         kind: Vec::with_capacity(nx * ny),
         volume: Vec::with_capacity(nx * ny),
         open: Vec::with_capacity(nx * ny),
+        middles: Vec::with_capacity(nx * ny),
         centroid: Vec::with_capacity(nx * ny),
         segments: Vec::new(),
         first: Vec::with_capacity(nx * ny),
@@ -71,6 +72,7 @@ pub(in crate::flow) fn build(x: Vec<f64>, y: Vec<f64>, bodies: &Bodies) -> Resul
         space.kind.push(cell.kind);
         space.volume.push(cell.volume);
         space.open.push(cell.open);
+        space.middles.push(cell.middles);
         space.centroid.push(cell.centroid);
         space.first.push(match cell.segments.is_empty() {
             true => usize::MAX,

@@ -70,6 +70,8 @@ pub(in crate::flow) struct Space {
     pub(in crate::flow) volume: Vec<f64>,
     /// Open length of each face.
     pub(in crate::flow) open: Vec<[f64; FACES]>,
+    /// Middles of the open parts of the faces.
+    pub(in crate::flow) middles: Vec<[[f64; 2]; FACES]>,
     /// Centroid of the gas.
     pub(in crate::flow) centroid: Vec<[f64; 2]>,
     /// Segments of all cells, those of one cell together.
@@ -109,7 +111,6 @@ impl Space {
     }
 
     /// Segments of a cell, none or one or two.
-    #[cfg(test)]
     pub(in crate::flow) fn segments_of(&self, cell: usize) -> std::ops::Range<usize> {
         let first = self.first[cell];
         match self.kind[cell] {

@@ -7,8 +7,9 @@ use super::mirror::{self, Mirror};
 use super::scattering::Kernel;
 use crate::error::{Error, Result};
 use crate::flow::Scattering;
+use crate::flow::case::SIDES;
 use crate::flow::face::{Border, Wall};
-use crate::flow::problem::{Problem, SIDES};
+use crate::flow::problem::Problem;
 
 /// Memory of all kernels.
 const MOST_BYTES: usize = 2 << 30;

@@ -1,4 +1,4 @@
-//! Refusals of keys of space in a plane, and of keys of a plane in space.
+//! Refusals of keys of space in a plane, of keys of a plane in space, and of an axis where there is none.
 
 use crate::error::{Error, Result};
 use crate::flow::along::Along;
@@ -10,9 +10,33 @@ impl Case {
     /// # Errors
     /// The key, and what would do.
     pub(in crate::flow) fn check_dimensions(&self) -> Result<()> {
+        if self.is_round() && self.is_in_space() {
+            return Err(Error::invalid(
+                "domain.symmetry",
+                "\"axis\" beside z",
+                "no z round an axis: x runs along it, y is the distance from it",
+            ));
+        }
+        let no_axis = self.named_sides().into_iter().enumerate();
+        let axis = no_axis
+            .filter(|(k, _)| !(self.is_round() && *k == 2))
+            .find(|(_, (_, side))| matches!(side, Side::Axis));
+        if let Some((_, (name, _))) = axis {
+            return Err(Error::invalid(
+                format!("sides.{name}"),
+                "none",
+                "a side, such as { kind = \"mirror\" }; only y = 0 with symmetry = \"axis\" needs none",
+            ));
+        }
         match self.is_in_space() {
             true => self.check_space(),
             false => self.check_plane(),
+        }?;
+        match self.is_round() {
+            true => self
+                .check_full_velocities()
+                .and_then(|()| self.check_round()),
+            false => Ok(()),
         }
     }
 
@@ -68,6 +92,11 @@ impl Case {
                 ));
             }
         }
+        self.check_full_velocities()
+    }
+
+    /// Refuses walls that need mirror images of slanted velocities or tables.
+    fn check_full_velocities(&self) -> Result<()> {
         for (name, side) in self.named_sides() {
             check_side(side).map_err(|error| error.within(&format!("sides.{name}")))?;
         }
@@ -81,20 +110,24 @@ impl Case {
             };
             let varies = body.temperature.as_ref().is_some_and(Along::varies);
             if varies {
-                return refuse("temperature", "a table".to_owned(), "one number in space");
+                return refuse(
+                    "temperature",
+                    "a table".to_owned(),
+                    "one number in space and round an axis",
+                );
             }
             if body.speed.is_some() {
                 return refuse(
                     "speed",
                     "given".to_owned(),
-                    "velocity or rotation in space, where a wall has no one direction along it",
+                    "velocity in space and round an axis, or rotation in space",
                 );
             }
             if body.accommodation.diffuse() < 1.0 {
                 return refuse(
                     "accommodation",
                     body.accommodation.diffuse().to_string(),
-                    "1 in space: the mirror image of a velocity at a slanted wall is none of the velocities; sides of the domain may have less",
+                    "1 in space and round an axis: the mirror image of a velocity at a slanted wall is none of the velocities; sides of the domain may have less",
                 );
             }
         }
@@ -104,11 +137,6 @@ impl Case {
 
 fn check_side(side: &Side) -> Result<()> {
     match side {
-        Side::Split { .. } => Err(Error::invalid(
-            "kind",
-            "split",
-            "one state a side in space; a thin body parts two vessels",
-        )),
         Side::Wall {
             temperature,
             velocity,
@@ -119,14 +147,14 @@ fn check_side(side: &Side) -> Result<()> {
                 return Err(Error::invalid(
                     "kind",
                     "a wall with a table",
-                    "numbers in space",
+                    "numbers in space and round an axis",
                 ));
             }
             match accommodation.kernel() {
                 Some(_) => Err(Error::invalid(
                     "accommodation",
                     "a scattering kernel",
-                    "a number in space",
+                    "a number in space and round an axis",
                 )),
                 None => Ok(()),
             }

@@ -954,6 +954,7 @@ mod tests {
             facets: Vec::new(),
             facet: vec![u32::MAX; len],
             closures: Vec::new(),
+            rings: None,
             warnings: Vec::new(),
         };
         for cell in 0..len {

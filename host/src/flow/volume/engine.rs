@@ -3,6 +3,7 @@
 use super::reference;
 use super::sweep::{Input, Sweep, Swept};
 use crate::error::Result;
+use crate::flow::ring;
 
 /// A machine that sweeps.
 pub(super) trait Sweeps {
@@ -22,7 +23,10 @@ pub(super) struct Vectors;
 
 impl Sweeps for Vectors {
     fn run(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
-        Ok(sweep.run(input))
+        match &sweep.space.rings {
+            Some(_) => ring::sweep_in_lanes(sweep, input),
+            None => Ok(sweep.run(input)),
+        }
     }
 }
 
@@ -31,6 +35,9 @@ pub(super) struct Loops;
 
 impl Sweeps for Loops {
     fn run(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
-        Ok(reference::run(sweep, input))
+        match &sweep.space.rings {
+            Some(_) => ring::sweep_in_loops(sweep, input),
+            None => Ok(reference::run(sweep, input)),
+        }
     }
 }

@@ -10,6 +10,8 @@ use rarefy_kernels::flow::volume::gas::add_flux;
 pub(in crate::flow) enum Border {
     /// A Maxwellian that nothing changes.
     Given(State),
+    /// Two Maxwellians, before and from a point on the first axis across.
+    Split(f64, [State; 2]),
     /// This pressure behind an outflow.
     Outlet(f64),
     /// A mirror.
@@ -91,6 +93,10 @@ impl<'a> Emitter<'a> {
                     add_flux::<f64, false>(sums, v, speed * values[m]);
                 }
             }
+        }
+        if self.nodes.turn.is_some() {
+            // The half turn has no swirl.
+            sums.iter_mut().for_each(|sums| sums[3] = 0.0);
         }
         let [unit, base] = sums;
         Emission { base, unit }

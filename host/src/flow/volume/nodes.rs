@@ -1,7 +1,8 @@
-//! Discrete velocities of space: a product of three axes, each divided at zero.
+//! Discrete velocities of space: a product of three axes, each divided at zero, or angles round one axis.
 
 use crate::bgk::quadrature::Rule;
 use crate::error::Result;
+use crate::flow::turn::Turn;
 use crate::flow::volume::gas::{Coefficients, equilibrium};
 use crate::maxwellian::lanes::LANES;
 
@@ -20,6 +21,7 @@ pub(in crate::flow) type Axis = [Half; 2];
 /// Nodes, octant by octant, padded with nodes of no weight to full lanes.
 ///
 /// Octants: bit 0 for v_x < 0, bit 1 for v_y < 0, bit 2 for v_z < 0. Within one the velocities along x run slowest, those along z fastest.
+/// Round an axis the first two are those of v_x > 0 and v_x < 0, others are empty; y is the radius, and z has one sign for both.
 #[derive(Clone, Debug)]
 pub(in crate::flow) struct Nodes {
     /// The axes.
@@ -32,6 +34,8 @@ pub(in crate::flow) struct Nodes {
     pub(in crate::flow) first: [usize; 9],
     /// Nodes that count.
     pub(in crate::flow) count: usize,
+    /// The angles round an axis.
+    pub(in crate::flow) turn: Option<Turn>,
 }
 
 /// Gauss points of both halves of an axis, for Maxwellians of a temperature.
@@ -110,6 +114,7 @@ impl Nodes {
             first: [0; 9],
             count: 0,
             axes,
+            turn: None,
         };
         for octant in 0..8 {
             let [x, y, z] = [0, 1, 2].map(|axis| &nodes.axes[axis][(octant >> axis) & 1]);
@@ -149,6 +154,7 @@ impl Nodes {
 
     /// Whether each node has a mirror image across an axis.
     pub(in crate::flow) fn is_symmetric(&self, axis: usize) -> bool {
+        // The angles of both quarters are alike: their axis is empty.
         let [above, below] = &self.axes[axis];
         above.w == below.w && above.v.iter().zip(&below.v).all(|(a, b)| *a == -b)
     }
@@ -156,7 +162,13 @@ impl Nodes {
     /// The mirror image of a node across an axis about which the nodes are symmetric.
     pub(in crate::flow) fn image(&self, m: usize, axis: usize) -> usize {
         let octant = self.first.partition_point(|first| *first <= m) - 1;
-        self.first[octant ^ (1 << axis)] + m - self.first[octant]
+        match &self.turn {
+            Some(turn) if axis == 1 => {
+                let angle = m / LANES % turn.len();
+                m + (turn.len() - 1 - angle) * LANES - angle * LANES
+            }
+            _ => self.first[octant ^ (1 << axis)] + m - self.first[octant],
+        }
     }
 
     /// Density and energy of a Maxwellian in the sums over the nodes.

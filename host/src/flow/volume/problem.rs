@@ -1,4 +1,4 @@
-//! From a case in space to the problem that is solved: space, nodes, gas and faces.
+//! From a case in space or round an axis to the problem that is solved: space, nodes, gas and faces.
 
 use rayon::prelude::*;
 
@@ -6,14 +6,17 @@ use super::face::{Border, Emission, Emitter, Wall};
 use super::gas::{State, maxwellian};
 use super::nodes::{self, Nodes};
 use super::space::{self, Solid, Solids, Space};
+use super::states::{number, reservoir_state, square, states, stream_state};
 use super::sweep::SIDES;
 use crate::error::{Error, Result};
 use crate::flow::case::{Case, Side};
 use crate::flow::gas::Gas;
-use crate::flow::outline::sin_cos;
-use crate::flow::problem::velocities_of;
-use crate::flow::space::edges;
-use crate::flow::{Along, Reservoir, Stream, Velocities, ports};
+use crate::flow::plane::plane_of;
+use crate::flow::ring;
+use crate::flow::space::{Obstacle, edges};
+use crate::flow::turn::Turn;
+use crate::flow::velocities::velocities_of;
+use crate::flow::{Velocities, ports};
 
 /// Speed ratio beyond which gas at rest at the stagnation temperature reaches less far than a Maxwellian.
 const FAST: f64 = 3.0;
@@ -57,26 +60,17 @@ impl Problem {
     /// Faults that only the grid shows: bodies that miss the domain, ports inside of bodies.
     pub(in crate::flow) fn new(case: &Case, coarser: f64) -> Result<Self> {
         let gas = Gas::new(&case.gas);
-        let solids = solids_of(case);
-        let centres = solids
-            .solids
-            .iter()
-            .map(|solid| solid.centre)
-            .collect::<Vec<_>>();
-        let mut lines: [Vec<f64>; 3] = Default::default();
-        for solid in &solids.solids {
-            for (all, more) in lines.iter_mut().zip(solid.lines()) {
-                all.extend(more);
-            }
-        }
-        let mut space = space::build(edges_of(case, coarser, &lines), &solids)?;
+        let (mut space, centres) = match case.is_round() {
+            true => round(case, coarser)?,
+            false => in_space(case, coarser)?,
+        };
         space.warnings.extend(check_sizes(case, &space)?);
         let nodes = nodes_of(case)?;
         space.warnings.extend(check_nodes(case, &gas, &nodes)?);
         let named = case.named_sides();
         let mut borders = [Border::Mirror; SIDES];
         for (k, (name, side)) in named.iter().enumerate() {
-            borders[k] = border(side, k, gas.linear)?;
+            borders[k] = border(side, k, gas.linear);
             check_border(&borders[k], k, name, &space, &nodes)?;
         }
         ports::check(case, &|k| {
@@ -150,6 +144,29 @@ impl Problem {
     }
 }
 
+/// Rings round an axis, and the centres of the bodies on it.
+fn round(case: &Case, coarser: f64) -> Result<(Space, Vec<[f64; 3]>)> {
+    let obstacles: Vec<Obstacle> = case.bodies.iter().map(Obstacle::new).collect();
+    let centres = obstacles.iter().map(|body| [body.centre[0], 0.0, 0.0]);
+    let centres = centres.collect();
+    let plane = plane_of(case, obstacles, coarser)?;
+    Ok((ring::space_of(plane), centres))
+}
+
+/// A box of space, and the centres of the bodies.
+fn in_space(case: &Case, coarser: f64) -> Result<(Space, Vec<[f64; 3]>)> {
+    let solids = solids_of(case);
+    let centres = solids.solids.iter().map(|solid| solid.centre).collect();
+    let mut lines: [Vec<f64>; 3] = Default::default();
+    for solid in &solids.solids {
+        for (all, more) in lines.iter_mut().zip(solid.lines()) {
+            all.extend(more);
+        }
+    }
+    let space = space::build(edges_of(case, coarser, &lines), &solids)?;
+    Ok((space, centres))
+}
+
 /// The bodies, repeated along periodic axes.
 fn solids_of(case: &Case) -> Solids {
     let named = case.named_sides();
@@ -188,11 +205,6 @@ fn emissions(gas: &Gas, nodes: &Nodes, space: &Space, walls: &[Wall]) -> Vec<Emi
     emissions.collect()
 }
 
-/// The number of a wall that has no table.
-fn number(of: Option<&Along>, usual: f64) -> f64 {
-    of.map_or(usual, |along| along.at(0.0, None))
-}
-
 /// Edges of the cells, `coarser` times as wide as the case says, with edges on lines of bodies.
 pub(in crate::flow) fn edges_of(case: &Case, coarser: f64, lines: &[Vec<f64>; 3]) -> [Vec<f64>; 3] {
     let domain = &case.domain;
@@ -204,38 +216,15 @@ pub(in crate::flow) fn edges_of(case: &Case, coarser: f64, lines: &[Vec<f64>; 3]
     [0, 1, 2].map(|k| edges(ends[k], core(k), h, growth, largest, &lines[k]))
 }
 
-/// The state of a resolved stream.
-fn stream_state(stream: &Stream, linear: bool) -> State {
+fn border(side: &Side, k: usize, linear: bool) -> Border {
     let usual = if linear { 0.0 } else { 1.0 };
-    let speed = stream.speed_ratio.unwrap_or(0.0);
-    let (sin, cos) = sin_cos(stream.angle);
-    let (up, level) = sin_cos(stream.elevation);
-    [
-        stream.density.unwrap_or(usual),
-        speed * level * cos,
-        speed * level * sin,
-        speed * up,
-        stream.temperature.unwrap_or(usual),
-    ]
-}
-
-/// The state of a resolved reservoir.
-fn reservoir_state(reservoir: &Reservoir, linear: bool) -> State {
-    let usual = if linear { 0.0 } else { 1.0 };
-    let density = reservoir.density.unwrap_or(usual);
-    let temperature = reservoir.temperature.unwrap_or(usual);
-    [density, 0.0, 0.0, 0.0, temperature]
-}
-
-fn border(side: &Side, k: usize, linear: bool) -> Result<Border> {
-    let usual = if linear { 0.0 } else { 1.0 };
-    Ok(match side {
+    match side {
         Side::Stream(stream) => Border::Given(stream_state(stream, linear)),
         Side::Reservoir(reservoir) => Border::Given(reservoir_state(reservoir, linear)),
         Side::Outlet { pressure } => Border::Outlet(*pressure),
         Side::Vacuum if linear => Border::Given([0.0; 5]),
         Side::Vacuum => Border::Given([0.0, 0.0, 0.0, 0.0, 1.0]),
-        Side::Mirror => Border::Mirror,
+        Side::Mirror | Side::Axis => Border::Mirror,
         Side::Periodic {
             jump,
             jump_temperature,
@@ -267,15 +256,16 @@ fn border(side: &Side, k: usize, linear: bool) -> Result<Border> {
             };
             Border::Wall(wall, accommodation.diffuse())
         }
-        Side::Split { .. } => {
-            return Err(Error::Numerical("a side in space has one state".to_owned()));
+        Side::Split { at, left, right } => {
+            Border::Split(*at, [left, right].map(|half| reservoir_state(half, linear)))
         }
-    })
+    }
 }
 
 /// Refuses bodies that are lost between the lines of the grid, and warns of thin ones.
 fn check_sizes(case: &Case, space: &Space) -> Result<Vec<String>> {
-    let widths = space.edges.iter().flat_map(|edges| edges.windows(2));
+    let axes = space.edges.iter().take(case.ends().len());
+    let widths = axes.flat_map(|edges| edges.windows(2));
     let least = widths.fold(f64::INFINITY, |least, pair| least.min(pair[1] - pair[0]));
     let mut thin = Vec::new();
     for (at, body) in case.bodies.iter().enumerate() {
@@ -305,7 +295,7 @@ fn check_sizes(case: &Case, space: &Space) -> Result<Vec<String>> {
 fn check_border(border: &Border, k: usize, name: &str, space: &Space, nodes: &Nodes) -> Result<()> {
     let lets_in = match border {
         Border::Given(state) => state[0] != 0.0 || state[4] != 1.0,
-        Border::Inflow(..) | Border::Outlet(_) => true,
+        Border::Inflow(..) | Border::Outlet(_) | Border::Split(..) => true,
         _ => false,
     };
     let is_open = |cell: usize| space.open[cell][k] > 0.0;
@@ -338,6 +328,7 @@ fn start(borders: &[Border; SIDES], linear: bool) -> State {
     }
     let given = borders.iter().find_map(|border| match border {
         Border::Given(state) if state[0] > 0.0 => Some(*state),
+        Border::Split(_, states) => states.iter().find(|state| state[0] > 0.0).copied(),
         _ => None,
     });
     given.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0])
@@ -348,15 +339,39 @@ fn start(borders: &[Border; SIDES], linear: bool) -> State {
 /// # Errors
 /// Velocities of a plane.
 pub(in crate::flow) fn nodes_of(case: &Case) -> Result<Nodes> {
+    let linear = case.gas.linear;
     let axes = match velocities_of(case) {
         Velocities::Gauss {
             points,
             temperature,
         } => {
-            let axis = nodes::gauss(points, temperature, case.gas.linear)?;
+            let axis = nodes::gauss(points, temperature, linear)?;
             [axis.clone(), axis.clone(), axis]
         }
-        Velocities::Uniform { step, reach } => uniform(case, step, reach)?,
+        Velocities::Uniform {
+            step,
+            reach,
+            angles,
+        } => {
+            let (ends, width) = uniform(case, step, reach)?;
+            if case.is_round() {
+                let [low, high] = ends[1];
+                let speeds = ring::spread(high.max(-low), width)?;
+                let axis = nodes::uniform(ends[0], width);
+                return Ok(ring::nodes_of(axis, &speeds, Turn::new(angles)?));
+            }
+            ends.map(|ends| nodes::uniform(ends, width))
+        }
+        Velocities::Axis {
+            angles,
+            speeds,
+            axial,
+            temperature,
+        } => {
+            let speeds = ring::gauss(speeds, temperature, linear)?;
+            let axis = nodes::gauss(axial, temperature, linear)?;
+            return Ok(ring::nodes_of(axis, &speeds, Turn::new(angles)?));
+        }
         Velocities::Polar { .. } => {
             return Err(Error::Numerical(
                 "polar velocities belong to a plane".to_owned(),
@@ -364,40 +379,6 @@ pub(in crate::flow) fn nodes_of(case: &Case) -> Result<Nodes> {
         }
     };
     Ok(Nodes::new(axes))
-}
-
-/// The states that the gas of a case certainly has: those of sides and walls.
-fn states(case: &Case) -> Vec<(String, State)> {
-    let usual = if case.gas.linear { 0.0 } else { 1.0 };
-    let mut states = Vec::new();
-    for (name, side) in case.named_sides() {
-        let state = match side {
-            Side::Stream(stream) => stream_state(stream, false),
-            Side::Reservoir(reservoir) => reservoir_state(reservoir, false),
-            Side::Wall {
-                temperature,
-                velocity,
-                ..
-            } => {
-                let speed = velocity.at(0.0, None).abs();
-                let temperature = number(temperature.as_ref(), usual);
-                [1.0, speed, speed, speed, temperature]
-            }
-            Side::Inflow { temperature, .. } => [1.0, 0.0, 0.0, 0.0, temperature.unwrap_or(usual)],
-            _ => continue,
-        };
-        states.push((format!("sides.{name}"), state));
-    }
-    for (k, body) in case.bodies.iter().enumerate() {
-        let [x, y, z] = body.velocity.unwrap_or_default().0;
-        let temperature = number(body.temperature.as_ref(), usual);
-        states.push((format!("body {}", k + 1), [1.0, x, y, z, temperature]));
-    }
-    states
-}
-
-fn square(s: &State) -> f64 {
-    s[1] * s[1] + s[2] * s[2] + s[3] * s[3]
 }
 
 /// Refuses nodes that do not hold the states of a nonlinear case, and warns of those that hold them poorly.
@@ -431,11 +412,11 @@ fn check_nodes(case: &Case, gas: &Gas, nodes: &Nodes) -> Result<Option<String>> 
     Ok(poor)
 }
 
-/// Uniform axes around the states of a case and its stagnation state.
+/// Ends of uniform axes around the states of a case and its stagnation state, and the width of their cells.
 ///
 /// # Errors
 /// More velocities along an axis than a computation can have.
-fn uniform(case: &Case, step: f64, reach: f64) -> Result<[nodes::Axis; 3]> {
+fn uniform(case: &Case, step: f64, reach: f64) -> Result<([[f64; 2]; 3], f64)> {
     let mut states: Vec<State> = states(case).into_iter().map(|(_, state)| state).collect();
     if states.is_empty() {
         states.push([1.0, 0.0, 0.0, 0.0, 1.0]);
@@ -477,5 +458,5 @@ fn uniform(case: &Case, step: f64, reach: f64) -> Result<[nodes::Axis; 3]> {
             ));
         }
     }
-    Ok(ends.map(|ends| nodes::uniform(ends, width)))
+    Ok((ends, width))
 }

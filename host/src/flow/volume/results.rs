@@ -4,12 +4,13 @@ use std::f64::consts::PI;
 
 use super::gas::{MOMENTS, state};
 use super::problem::Problem;
+use super::space::across;
 use super::steady::Steady;
 use super::sweep::{SIDES, Swept};
 use crate::error::{Error, Result};
 use crate::flow::case::Case;
 use crate::flow::course::Ending;
-use crate::flow::{FacetPoint, Fields, Findings, Flux, Loads, passage};
+use crate::flow::{FacetPoint, Fields, Findings, Flux, Loads, Side, SurfacePoint, passage};
 
 /// All that a flow has, after its last sweep.
 ///
@@ -24,6 +25,7 @@ pub(in crate::flow) fn findings(
     let Some(swept) = &steady.swept else {
         return Err(Error::Numerical("the flow was not swept".to_owned()));
     };
+    let is_round = problem.space.rings.is_some();
     let taken = taken(steady, swept);
     let history = &steady.course.history;
     let mut findings = Findings {
@@ -38,40 +40,93 @@ pub(in crate::flow) fn findings(
         warnings: problem.space.warnings.clone(),
         fields: fields(steady),
         history: history.clone(),
-        balance: none(),
+        balance: none(is_round),
         ..Findings::default()
     };
     for (k, (name, side)) in case.named_sides().into_iter().enumerate().take(SIDES) {
-        let mut flux = none();
+        let mut parts = [none(is_round); 2];
+        let [along, _] = across(k / 2);
+        let edges = &problem.space.edges[along];
         let faces = problem.space.border(k).into_iter().zip(&swept.sides[k]);
-        for (cell, [out, inward]) in faces {
+        for (face, (cell, [out, inward])) in faces.enumerate() {
             let open = problem.space.open[cell][k];
-            add(
-                &mut flux,
-                std::array::from_fn(|c| open * (out[c] - inward[c])),
-            );
+            let place = face % (edges.len() - 1);
+            let part = match side {
+                Side::Split { at, .. } => {
+                    usize::from(0.5 * (edges[place] + edges[place + 1]) >= *at)
+                }
+                _ => 0,
+            };
+            let net = std::array::from_fn(|c| open * (out[c] - inward[c]));
+            add(&mut parts[part], all_round(is_round, net));
         }
-        add_flux(&mut findings.balance, &flux);
-        if !matches!(side, crate::flow::Side::Mirror) {
-            findings.sides.push((name.to_owned(), flux));
+        for part in &parts {
+            add_flux(&mut findings.balance, part);
+        }
+        let [first, second] = parts;
+        match side {
+            Side::Mirror | Side::Axis => {}
+            Side::Split { .. } => findings.sides.extend([
+                (format!("{name}.left"), first),
+                (format!("{name}.right"), second),
+            ]),
+            _ => findings.sides.push((name.to_owned(), first)),
         }
     }
     for part in &taken {
-        add(
-            &mut findings.balance,
-            part.net.map(|net| part.at.area * net),
-        );
+        let net = part.net.map(|net| part.at.area * net);
+        add(&mut findings.balance, all_round(is_round, net));
     }
     let narrowest = |axis: usize| problem.space.narrowest(axis);
     findings.passages = passage::all(case, &narrowest, &findings);
-    findings.facets = taken.into_iter().map(|part| part.at).collect();
+    match &problem.space.rings {
+        Some(rings) => {
+            let walls = taken.iter().zip(&rings.lengths);
+            findings.surface = walls
+                .map(|(part, length)| in_plane(part, *length))
+                .collect();
+        }
+        None => findings.facets = taken.into_iter().map(|part| part.at).collect(),
+    }
     Ok(findings)
 }
 
-/// A flux of nothing in space.
-fn none() -> Flux {
+/// Moments of a whole revolution: those across the axis cancel each other.
+fn all_round(is_round: bool, [mass, x, y, z, square]: [f64; MOMENTS]) -> [f64; MOMENTS] {
+    match is_round {
+        true => [mass, x, 0.0, 0.0, square],
+        false => [mass, x, y, z, square],
+    }
+}
+
+/// The wall of a ring in the plane of x and r.
+fn in_plane(part: &Taken, length: f64) -> SurfacePoint {
+    let FacetPoint {
+        body,
+        point: [x, r, _],
+        normal: [nx, nr, _],
+        pressure,
+        shear,
+        heat,
+        ..
+    } = part.at;
+    SurfacePoint {
+        body,
+        point: [x, r],
+        normal: [nx, nr],
+        length,
+        pressure,
+        shear: nx * shear[1] - nr * shear[0],
+        heat,
+        slip: f64::NAN,
+        jump: f64::NAN,
+    }
+}
+
+/// A flux of nothing.
+fn none(is_round: bool) -> Flux {
     Flux {
-        momentum_z: Some(0.0),
+        momentum_z: (!is_round).then_some(0.0),
         ..Flux::default()
     }
 }
@@ -158,6 +213,7 @@ struct Sums {
 }
 
 fn loads(case: &Case, problem: &Problem, taken: &[Taken]) -> Vec<Loads> {
+    let is_round = case.is_round();
     let mut sums = vec![Sums::default(); case.bodies.len()];
     let stream = problem.stream.map(Stream::new);
     for (part, wall) in taken.iter().zip(&problem.walls) {
@@ -169,13 +225,19 @@ fn loads(case: &Case, problem: &Problem, taken: &[Taken]) -> Vec<Loads> {
             ..
         } = part.at;
         let sums = &mut sums[body];
-        let force = [1, 2, 3].map(|c: usize| area * part.net[c]);
+        let net = all_round(is_round, part.net);
+        let force = [1, 2, 3].map(|c: usize| area * net[c]);
         let arm: [f64; 3] = std::array::from_fn(|k| point[k] - problem.centres[body][k]);
         for k in 0..3 {
             let (next, last) = ((k + 1) % 3, (k + 2) % 3);
             sums.force[k] += force[k];
-            sums.pressure[k] -= area * part.at.pressure * normal[k];
-            sums.moment[k] += arm[next] * force[last] - arm[last] * force[next];
+            // All round, forces across the axis and moments cancel each other.
+            if !is_round {
+                sums.moment[k] += arm[next] * force[last] - arm[last] * force[next];
+            }
+            if k == 0 || !is_round {
+                sums.pressure[k] -= area * part.at.pressure * normal[k];
+            }
         }
         sums.heat += area * part.at.heat;
         sums.work += area * part.work;
@@ -189,17 +251,18 @@ fn loads(case: &Case, problem: &Problem, taken: &[Taken]) -> Vec<Loads> {
     let bodies = case.bodies.iter().zip(sums);
     bodies
         .map(|(body, sums)| {
+            let in_space = |value: f64| (!is_round).then_some(value);
             let mut loads = Loads {
                 name: body.name.clone().unwrap_or_default(),
                 force_x: sums.force[0],
                 force_y: sums.force[1],
-                force_z: Some(sums.force[2]),
+                force_z: in_space(sums.force[2]),
                 pressure_x: sums.pressure[0],
                 pressure_y: sums.pressure[1],
-                pressure_z: Some(sums.pressure[2]),
+                pressure_z: in_space(sums.pressure[2]),
                 moment: sums.moment[2],
-                moment_x: Some(sums.moment[0]),
-                moment_y: Some(sums.moment[1]),
+                moment_x: in_space(sums.moment[0]),
+                moment_y: in_space(sums.moment[1]),
                 area: Some(sums.area),
                 heat: sums.heat,
                 work: sums.work,
@@ -207,6 +270,9 @@ fn loads(case: &Case, problem: &Problem, taken: &[Taken]) -> Vec<Loads> {
             };
             if let Some(stream) = &stream {
                 stream.add_coefficients(&mut loads, &sums);
+                if is_round {
+                    (loads.lift_coefficient, loads.side_coefficient) = (None, None);
+                }
             }
             loads
         })
@@ -291,10 +357,11 @@ fn fields(steady: &Steady<'_>) -> Fields {
     let problem = steady.problem;
     let space = &problem.space;
     let [x, y, z] = space.edges.clone();
+    let rings = space.rings.as_ref();
     let mut fields = Fields {
         x,
         y,
-        z,
+        z: if rings.is_some() { Vec::new() } else { z },
         ..Fields::default()
     };
     let counts = space.counts();
@@ -304,10 +371,12 @@ fn fields(steady: &Steady<'_>) -> Fields {
             k / counts[0] % counts[1],
             k / (counts[0] * counts[1]),
         ];
-        let whole: f64 = (0..3)
-            .map(|axis| space.edges[axis][place[axis] + 1] - space.edges[axis][place[axis]])
-            .product();
-        fields.gas.push(space.volume[k] / whole);
+        let widths = [0, 1, 2]
+            .map(|axis: usize| space.edges[axis][place[axis] + 1] - space.edges[axis][place[axis]]);
+        fields.gas.push(match rings {
+            Some(rings) => rings.area[k] / (2.0 * PI * widths[0] * widths[1]),
+            None => space.volume[k] / widths.iter().product::<f64>(),
+        });
         let w = &steady.state.cells[k];
         let [n, x, y, z, t] = match space.is_gas(k) {
             true => state(&problem.gas, w),
@@ -316,11 +385,13 @@ fn fields(steady: &Steady<'_>) -> Fields {
         fields.density.push(n);
         fields.velocity_x.push(x);
         fields.velocity_y.push(y);
-        fields.velocity_z.push(z);
+        if rings.is_none() {
+            fields.velocity_z.push(z);
+            fields.heat_z.push(w[7]);
+        }
         fields.temperature.push(t);
         fields.heat_x.push(w[5]);
         fields.heat_y.push(w[6]);
-        fields.heat_z.push(w[7]);
     }
     fields
 }

@@ -7,7 +7,7 @@ use super::engine::{Loops, Sweeps, Vectors};
 use super::face::Border;
 use super::gas::{self, MOMENTS, State, UNKNOWNS, equilibrium, maxwellian};
 use super::problem::Problem;
-use super::space::Space;
+use super::space::{Space, across};
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
 use crate::bgk::steady::anderson::Anderson;
 use crate::emulator::Emulator;
@@ -70,12 +70,19 @@ impl<'a> Steady<'a> {
             cells[k] = start;
         }
         let borders = &problem.borders;
-        let is_mirror = |k: usize| matches!(borders[k], Border::Mirror);
-        // Of two mirrors that face each other the lower one acts within the sweep.
-        let mirrors = std::array::from_fn(|k| is_mirror(k) && !(k % 2 == 1 && is_mirror(k - 1)));
+        // Round an axis there is no z.
+        let sides = if space.rings.is_some() { 4 } else { SIDES };
+        let is_mirror = |k: usize| k < sides && matches!(borders[k], Border::Mirror);
+        // Of two mirrors that face each other the lower one acts within the sweep. Round an axis those along it do, and the axis itself.
+        let acts = |k: usize| match &space.rings {
+            Some(rings) => k < 2 || (k == 2 && rings.has_axis),
+            None => true,
+        };
+        let mirrors =
+            std::array::from_fn(|k| is_mirror(k) && acts(k) && !(k % 2 == 1 && is_mirror(k - 1)));
         let closes = problem.gas.linear && matches!(borders[0], Border::Periodic(..));
         let lags: [bool; SIDES] = std::array::from_fn(|k| match borders[k] {
-            Border::Mirror => !mirrors[k],
+            Border::Mirror => k < sides && !mirrors[k],
             Border::Wall(_, share) => share < 1.0,
             Border::Periodic(..) => !(closes && k < 2),
             _ => false,
@@ -190,6 +197,17 @@ impl<'a> Steady<'a> {
         let lagged = || self.state.lagged[k].clone();
         match problem.borders[k] {
             Border::Given(state) => Inflow::Same(maxwellian(gas, state)),
+            Border::Split(at, states) => {
+                let [along, _] = across(k / 2);
+                let edges = &problem.space.edges[along];
+                let half = |face: usize| {
+                    let place = face % (edges.len() - 1);
+                    usize::from(0.5 * (edges[place] + edges[place + 1]) >= at)
+                };
+                let faces = 0..problem.space.faces(k);
+                let halves = states.map(|state| maxwellian(gas, state));
+                Inflow::Faces(faces.map(|face| halves[half(face)]).collect())
+            }
             Border::Outlet(pressure) => {
                 let faces = problem.space.border(k).into_iter();
                 let states = faces.map(|cell| self.behind(cell, pressure));
@@ -583,6 +601,11 @@ fn between(edges: &[f64], x: f64) -> [(usize, f64); 2] {
 /// The engine of a machine.
 fn engine(machine: &Machine, sweep: &Sweep<'_>, input: &Input) -> Result<Box<dyn Sweeps>> {
     let sides = &input.sides;
+    if let (Some(_), Machine::Cuda(..) | Machine::Emulator(_)) = (&sweep.space.rings, machine) {
+        return Err(Error::Numerical(
+            "no kernel sweeps round an axis".to_owned(),
+        ));
+    }
     Ok(match machine {
         Machine::Cpu => Box::new(Vectors),
         Machine::Reference => Box::new(Loops),

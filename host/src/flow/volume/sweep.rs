@@ -20,7 +20,7 @@ use super::space::{Kind, Space};
 use crate::maxwellian::lanes::{Job, LANES, LaneReal, Lanes, on_widest};
 
 /// Tasks of a sweep.
-const TASKS: usize = 16;
+pub(in crate::flow) const TASKS: usize = 16;
 
 /// Sides of the domain: left, right, bottom, top, back, front.
 pub(in crate::flow) const SIDES: usize = 6;
@@ -194,16 +194,16 @@ struct Chunk {
 struct Images([[Vec<Lanes<f64>>; 3]; 8]);
 
 /// The sums of one task.
-struct Found {
-    cells: Vec<[f64; UNKNOWNS]>,
-    facets: Vec<[f64; MOMENTS]>,
-    sides: [Vec<[[f64; MOMENTS]; 2]>; SIDES],
+pub(in crate::flow) struct Found {
+    pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
+    pub(in crate::flow) facets: Vec<[f64; MOMENTS]>,
+    pub(in crate::flow) sides: [Vec<[[f64; MOMENTS]; 2]>; SIDES],
     /// Outflow of a chunk through a side: first node, side, `[face]`.
-    left: Vec<(usize, usize, Vec<Lanes<f64>>)>,
+    pub(in crate::flow) left: Vec<(usize, usize, Vec<Lanes<f64>>)>,
 }
 
 impl Found {
-    fn new(sweep: &Sweep<'_>) -> Self {
+    pub(in crate::flow) fn new(sweep: &Sweep<'_>) -> Self {
         let Swept {
             cells,
             facets,
@@ -235,7 +235,7 @@ impl Found {
         add(&mut self.sides[side][face][usize::from(enters)], moments);
     }
 
-    fn add_to(self, swept: &mut Swept, nodes: usize) {
+    pub(in crate::flow) fn add_to(self, swept: &mut Swept, nodes: usize) {
         fn add_all<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
             for (to, from) in to.iter_mut().flatten().zip(from.iter().flatten()) {
                 *to += from;
@@ -265,7 +265,7 @@ struct March<'a, const LINEAR: bool> {
     found: &'a mut Found,
 }
 
-const NOTHING: Lanes<f64> = [0.0; LANES];
+pub(in crate::flow) const NOTHING: Lanes<f64> = [0.0; LANES];
 
 impl<const LINEAR: bool> Job for March<'_, LINEAR> {
     type Output = ();
@@ -504,13 +504,13 @@ struct Behind<'a> {
 }
 
 /// Eight velocities and their volumes.
-struct Velocities {
-    v: [Lanes<f64>; 3],
+pub(in crate::flow) struct Velocities {
+    pub(in crate::flow) v: [Lanes<f64>; 3],
     weight: Lanes<f64>,
 }
 
 impl Velocities {
-    fn new(nodes: &Nodes, first: usize) -> Self {
+    pub(in crate::flow) fn new(nodes: &Nodes, first: usize) -> Self {
         let part = |from: &[f64]| -> Lanes<f64> { std::array::from_fn(|l| from[first + l]) };
         Self {
             v: [0, 1, 2].map(|axis: usize| part(&nodes.v[axis])),
@@ -519,12 +519,15 @@ impl Velocities {
     }
 
     #[inline(always)]
-    fn at(&self, l: usize) -> [f64; 3] {
+    pub(in crate::flow) fn at(&self, l: usize) -> [f64; 3] {
         [self.v[0][l], self.v[1][l], self.v[2][l]]
     }
 
     #[inline(always)]
-    fn equilibrium<const LINEAR: bool, const FUSED: bool>(&self, c: &Coefficients) -> Lanes<f64> {
+    pub(in crate::flow) fn equilibrium<const LINEAR: bool, const FUSED: bool>(
+        &self,
+        c: &Coefficients,
+    ) -> Lanes<f64> {
         let mut all = NOTHING;
         for l in 0..LANES {
             let exponential = |x: f64| x.exp_fast::<FUSED>();
@@ -599,7 +602,7 @@ impl Velocities {
 
     /// Sums over the lanes of what the cell keeps.
     #[inline(always)]
-    fn sums<const FUSED: bool>(
+    pub(in crate::flow) fn sums<const FUSED: bool>(
         &self,
         about: [f64; 3],
         f: &Lanes<f64>,
@@ -620,7 +623,11 @@ impl Velocities {
 
     /// Moments through a face across an axis.
     #[inline(always)]
-    fn moments<const FUSED: bool>(&self, f: &Lanes<f64>, axis: usize) -> [f64; MOMENTS] {
+    pub(in crate::flow) fn moments<const FUSED: bool>(
+        &self,
+        f: &Lanes<f64>,
+        axis: usize,
+    ) -> [f64; MOMENTS] {
         let mut speed = self.v[axis];
         for l in 0..LANES {
             speed[l] = speed[l].abs();
@@ -630,7 +637,11 @@ impl Velocities {
 
     /// Moments of what arrives at a facet.
     #[inline(always)]
-    fn arriving<const FUSED: bool>(&self, f: &Lanes<f64>, normal: [f64; 3]) -> [f64; MOMENTS] {
+    pub(in crate::flow) fn arriving<const FUSED: bool>(
+        &self,
+        f: &Lanes<f64>,
+        normal: [f64; 3],
+    ) -> [f64; MOMENTS] {
         let mut speed = NOTHING;
         for l in 0..LANES {
             let v = self.at(l);
@@ -655,7 +666,7 @@ impl Velocities {
 }
 
 #[inline(always)]
-fn add<const N: usize>(to: &mut [f64; N], part: [f64; N]) {
+pub(in crate::flow) fn add<const N: usize>(to: &mut [f64; N], part: [f64; N]) {
     for k in 0..N {
         to[k] += part[k];
     }

@@ -39,6 +39,7 @@ pub(in crate::flow) fn build(edges: [Vec<f64>; 3], bodies: &Solids) -> Result<Sp
         centroid,
         facets: Vec::new(),
         closures: Vec::new(),
+        rings: None,
         warnings: Vec::new(),
         edges: edges.clone(),
     };

@@ -11,6 +11,7 @@ pub(in crate::flow) use closure::Closure;
 pub(in crate::flow) use cut::build;
 pub(in crate::flow) use solid::{Solid, Solids};
 
+pub(in crate::flow) use crate::flow::rings::Rings;
 pub(in crate::flow) use crate::flow::space::Kind;
 
 /// The faces of a cell, in this order everywhere: west, east, south, north, back, front; back has the lower z.
@@ -52,6 +53,8 @@ pub(in crate::flow) struct Space {
     pub(in crate::flow) facet: Vec<u32>,
     /// Linear closures of the cells with a facet, in their order.
     pub(in crate::flow) closures: Vec<Closure>,
+    /// The plane that turns round an axis, of cells that are rings.
+    pub(in crate::flow) rings: Option<Rings>,
     /// Faults of the grid that the flow survives, each with a remedy.
     pub(in crate::flow) warnings: Vec<String>,
 }

@@ -1,0 +1,220 @@
+//! `rarefy tube`: flow along an infinite tube of circular section.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::flow_case::{errors, refined, report_end, solve};
+use super::options::Common;
+use super::output::columns;
+use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
+use super::report::Report;
+use super::summary::Summary;
+use super::text::short;
+use super::values::{named, positive};
+use super::verify::VerifyArgs;
+use crate::flow::{Drive, Grids, Machine, ModelName, Tube};
+
+/// Largest rarefaction parameter: the iteration for thicker gas takes too long.
+const THICKEST: f64 = 300.0;
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy tube --delta 1                        G_P and G_T with their errors
+  rarefy tube --delta 0.01,0.1,1,10,100        a table and a plot over the rarefaction
+  rarefy tube --delta 1 --model bgk --accommodation 0.8
+  rarefy tube --delta 1 --accuracy 1e-5        on cells and velocities that have it";
+
+/// Compute the flow along an infinite tube by falls of pressure and temperature
+///
+/// For a tube of radius a the mass flow over rho0 v0 pi a^2/2 is G_P times the relative fall of the pressure over the length a, less G_T times
+/// that of the temperature; both are weak. delta = a p0/(mu0 v0) is the radius over l0. Without collisions G_P is 1.50451 and G_T half of it.
+/// Flows with ends, openings and bodies round an axis are those of `rarefy flow` with symmetry = "axis".
+#[derive(Clone, Debug, Serialize, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct TubeArgs {
+    /// Rarefaction parameter, or a list of them: the radius over l0, up to 300
+    #[arg(long, value_name = "D,...", required = true, value_delimiter = ',', value_parser = rarefaction)]
+    delta: Vec<f64>,
+    /// Relaxation model
+    #[arg(long, default_value = "shakhov", value_parser = named::<ModelName>(&["bgk", "shakhov"]))]
+    model: ModelName,
+    /// Share of the molecules that the wall emits diffusely, above 0 and at most 1
+    #[arg(long, value_name = "A", default_value = "1", value_parser = share)]
+    accommodation: f64,
+    #[command(flatten)]
+    #[serde(flatten)]
+    verify: VerifyArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    common: Common,
+}
+
+fn rarefaction(text: &str) -> Result<f64, String> {
+    match positive(text) {
+        Ok(number) if (1e-9..=THICKEST).contains(&number) => Ok(number),
+        _ => Err(format!(
+            "a number from 1e-9 to {THICKEST} is needed; thicker gas has G_P = delta/4 + 1.02"
+        )),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match positive(text) {
+        Ok(number) if number <= 1.0 => Ok(number),
+        _ => Err("a share above 0 and at most 1 is needed".into()),
+    }
+}
+
+/// A coefficient with the error of its discretisation.
+#[derive(Clone, Copy)]
+struct Coefficient {
+    value: f64,
+    error: Option<f64>,
+}
+
+impl Coefficient {
+    fn text(&self) -> String {
+        match self.error {
+            Some(error) => format!("{:.6} ± {error:.1e}", self.value),
+            None => format!("{:.6}", self.value),
+        }
+    }
+}
+
+/// G_P and G_T at a rarefaction.
+struct Row {
+    delta: f64,
+    by: [Coefficient; 2],
+    iterations: [usize; 2],
+}
+
+/// Runs the command.
+pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
+    let started = Instant::now();
+    let mut report = Report::new("tube", args, &args.common, started);
+    report.open()?;
+    report.watch_for_signals();
+    let begun = Instant::now();
+    let mut rows = Vec::new();
+    for &delta in &args.delta {
+        let tube = Tube {
+            model: args.model,
+            delta,
+            accommodation: args.accommodation,
+        };
+        let [pressure, temperature] = [Drive::Pressure, Drive::Temperature]
+            .map(|drive| coefficient(args, &tube, drive, &mut report));
+        let ((pressure, first), (temperature, second)) = (pressure?, temperature?);
+        rows.push(Row {
+            delta,
+            by: [pressure, temperature],
+            iterations: [first, second],
+        });
+    }
+    let spent = begun.elapsed();
+    report.set(
+        "result",
+        json!({ "tube": rows.iter().map(Row::record).collect::<Vec<_>>() }),
+    );
+    report.write(|out| {
+        let table = columns!(&rows, |row| [
+            ("delta", row.delta),
+            ("g_p", row.by[0].value),
+            ("g_p_error", row.by[0].error),
+            ("g_t", row.by[1].value),
+            ("g_t_error", row.by[1].error)
+        ]);
+        out.put("tube.csv", &table?)?;
+        if rows.len() > 1 {
+            out.plot("tube.png", figure(args, &rows));
+        }
+        Ok(())
+    })?;
+    report.finish(|total| summary(args, &rows).wall_time(total, "the iterations", spent))
+}
+
+/// Solves one flow. Returns its coefficient and the number of iterations.
+fn coefficient(
+    args: &TubeArgs,
+    tube: &Tube,
+    drive: Drive,
+    report: &mut Report,
+) -> Result<(Coefficient, usize), Failure> {
+    let common = &args.common;
+    let command = ("tube", common.quiet || common.json);
+    let case = tube.case(drive);
+    let (machine, described) = Machine::of(&case, common.backend, common.precision)?;
+    report.set("machine", described.describe());
+    let (case, search) = refined(command, &args.verify, case, &machine)?;
+    let grids = Grids::new(&case, &machine)?;
+    let found = solve(command, &grids)?;
+    report_end(&case, &found, report)?;
+    let verified = errors(
+        command,
+        &args.verify,
+        (&grids, &found),
+        search.as_ref(),
+        report,
+    )?;
+    let value = Tube::coefficient(drive, &found);
+    let flow = verified.findings().iter();
+    let flow = flow.map(|finding| (finding, &finding.quantity));
+    let flow = flow.filter(|(_, quantity)| quantity.name == "mass_flow");
+    let error = flow
+        .map(|(finding, of)| finding.error.total / of.value.abs())
+        .next();
+    let error = error.map(|share| share * value.abs());
+    Ok((Coefficient { value, error }, found.iterations))
+}
+
+impl Row {
+    fn record(&self) -> Value {
+        let [pressure, temperature] = &self.by;
+        json!({
+            "delta": self.delta,
+            "g_p": pressure.value,
+            "g_t": temperature.value,
+            "iterations": self.iterations,
+            "discretisation_error": { "g_p": pressure.error, "g_t": temperature.error },
+        })
+    }
+}
+
+fn figure(args: &TubeArgs, rows: &[Row]) -> Figure {
+    let names = [
+        "G_P, by a fall of the pressure",
+        "G_T, by a fall of the temperature",
+    ];
+    let panels = names.into_iter().enumerate().map(|(k, name)| {
+        let points = rows.iter().map(|row| (row.delta, row.by[k].value));
+        let curve = Curve::new("", points, COLOURS[k]).stroke(Stroke::Dotted);
+        Panel::new("δ, radius over l_0", name, vec![curve]).logarithmic_across()
+    });
+    Figure {
+        title: format!("Flow along a tube, {}", title(args)),
+        panels: panels.collect(),
+    }
+}
+
+fn title(args: &TubeArgs) -> String {
+    let model = match args.model {
+        ModelName::Bgk => "BGK",
+        ModelName::Shakhov => "Shakhov",
+    };
+    format!("{model}, accommodation {}", short(args.accommodation))
+}
+
+fn summary(args: &TubeArgs, rows: &[Row]) -> Summary {
+    let summary = Summary::new(format!("Flow along an infinite tube, {}", title(args)));
+    rows.iter().fold(summary, |summary, row| {
+        let [pressure, temperature] = row.by.map(|coefficient| coefficient.text());
+        summary.row(
+            &format!("delta {}", short(row.delta)),
+            format!("G_P = {pressure}; G_T = {temperature}"),
+        )
+    })
+}
