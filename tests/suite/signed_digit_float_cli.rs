@@ -370,12 +370,45 @@ fn bad_input_is_refused_in_one_line() {
         ("dot other.txt empty.txt", "blank in the second text only"),
         ("dot x.npy u64.npy", "no float64 holds exactly"),
         (
-            "sum lines.txt --mean",
-            "--mean: integers or decimal numbers; expected .npy arrays",
+            "sum lines.txt --cumulative",
+            "--cumulative: integers or decimal numbers; expected .npy arrays",
         ),
         (
-            "sum i8.npy --norm",
-            "--norm: integers or decimal numbers; expected .npy arrays",
+            "sum i8.npy --offsets u64.npy",
+            "--offsets: integers or decimal numbers; expected .npy arrays",
+        ),
+        (
+            "sum x.npy --offsets y.npy",
+            "y.npy: holds float64; integers are needed",
+        ),
+        (
+            "sum x.npy --offsets i8.npy",
+            "i8.npy: offset -128 is below 0",
+        ),
+        (
+            "sum square.npy --cumulative",
+            "an array of one axis is needed",
+        ),
+        ("sum x.npy --ddof 1", "--ddof has no effect with a sum"),
+        ("sum x.npy --half up", "--round"),
+        ("sum x.npy --round f64 --half up", "--half has no effect"),
+        ("sum square.npy --axis 0,0", "axis 0 is given twice"),
+        (
+            "sum square.npy --axis 0 --round 2",
+            "--round takes f32 or f64",
+        ),
+        (
+            "sum x.npy --column a",
+            "--column has no effect with x.npy, which is an array",
+        ),
+        ("sum x.npy --weights y.npy", "--mean"),
+        (
+            "sum other.txt --decimal dot",
+            "one of comma, point is needed",
+        ),
+        (
+            "sum other.txt --delimiter ab",
+            "comma, semicolon, tab, pipe, or one ASCII",
         ),
         (
             "sum x.npy --norm --exact",
@@ -530,6 +563,145 @@ fn files_are_summed_piece_by_piece() {
     assert_eq!(done(at, "sum x.txt"), "222222220200001\n");
     fs::write(at.join("x.txt"), lines + "none\n").unwrap();
     refused(at, "sum x.txt", "x.txt: line 1800002: `none`");
+}
+
+/// Amounts as people write them, in a line each and in tables.
+#[test]
+fn ledgers_are_summed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let write = |name: &str, text: &str| fs::write(at.join(name), text).unwrap();
+    write("marks.txt", "$1,234.50\n(34.50)\n12-\n\u{20ac}0\n");
+    write("german.txt", "1.234,50\n0,5\n");
+    write("open.txt", "1,234\n2\n");
+    write(
+        "book.csv",
+        "date,account,amount,quantity\n2024-01-02,cash,\"1,234.505\",2\n2024-01-03,\"a, b\",(4.25),3\n2024-01-04,cash,0.01,\n",
+    );
+    write(
+        "euro.csv",
+        "konto;soll;haben\nA;1.234,50;\nB;;0,10\nA;0,5;7\n",
+    );
+    for (arguments, printed) in [
+        ("sum german.txt", "1235\n"),
+        ("sum open.txt --thousands comma", "1236\n"),
+        ("sum open.txt --decimal comma", "3.234\n"),
+        ("sum open.txt --decimal ,", "3.234\n"),
+        ("sum book.csv", "1230.265\n"),
+        ("sum book.csv --round 2", "1230.26\n1230.265\n"),
+        ("sum book.csv --round 2 --half up", "1230.27\n1230.265\n"),
+        ("sum book.csv --column 3 --abs", "1238.765\n"),
+        ("sum book.csv --mean --round 3", "410.088\n"),
+        (
+            "sum book.csv --by account",
+            "account,amount\ncash,1234.515\n\"a, b\",-4.25\n",
+        ),
+        (
+            "sum book.csv --by account --round 2",
+            "account,amount,amount exact\ncash,1234.52,1234.515\n\"a, b\",-4.25,-4.25\n",
+        ),
+        ("sum euro.csv --column soll,haben", "soll,haben\n1235,7.1\n"),
+        (
+            "sum euro.csv --column soll,haben --by konto",
+            "konto,soll,haben\nA,1235,7\nB,0,0.1\n",
+        ),
+        ("dot book.csv --column quantity,quantity", "13\n"),
+        ("dot german.txt german.txt --decimal comma", "1523990.5\n"),
+    ] {
+        assert_eq!(done(at, arguments), printed, "{arguments}");
+    }
+    for (arguments, why) in [
+        (
+            "sum marks.txt",
+            "line 4: `\u{20ac}0`; expected $ as above, or --by",
+        ),
+        (
+            "sum open.txt",
+            "open.txt: line 1: `1,234`; expected --thousands comma for 1234, or --decimal comma for 1.234",
+        ),
+        (
+            "sum euro.csv",
+            "euro.csv: line 1: `konto;soll;haben`; expected a decimal number",
+        ),
+        (
+            "sum euro.csv --by konto",
+            "none given; expected one of konto, soll, haben",
+        ),
+        (
+            "sum book.csv --column cost",
+            "`cost`; expected a column of the first line: date, account",
+        ),
+        (
+            "dot book.csv --column amount,quantity",
+            "line 4: blank in the second text only",
+        ),
+        (
+            "dot book.csv --column amount",
+            "two columns of one, not 1 with 1 columns",
+        ),
+        (
+            "sum book.csv --by account --output s.npy",
+            "the results of a table are text",
+        ),
+    ] {
+        refused(at, arguments, why);
+    }
+    let run = object(at, "sum euro.csv --column soll,haben --by konto");
+    assert_eq!(run["value"], serde_json::json!(["1235", "7", "0", "0.1"]));
+    assert_eq!(
+        (run["sums"][3]["group"].as_str(), run["count"].as_u64()),
+        (Some("B"), Some(4))
+    );
+    done(
+        at,
+        "sum euro.csv --column soll,haben --by konto --round 1 --out run",
+    );
+    let again = object(at, "sum euro.csv --config run/run.json");
+    assert_eq!(
+        again["value"],
+        serde_json::json!(["1235.0", "7.0", "0.0", "0.1"])
+    );
+}
+
+/// Statistics that are quotients of exact sums.
+#[test]
+fn statistics_are_rounded_once() {
+    let folder = folder();
+    let at = folder.path();
+    let write = |name: &str, shape: &str, values: &[f64]| {
+        fs::write(at.join(name), npy("<f8", false, shape, doubles(values))).unwrap();
+    };
+    write("far.npy", "(4,)", &[4.0, 7.0, 13.0, 16.0].map(|x| x + 1e9));
+    write("weights.npy", "(4,)", &[2.0, 1.0, 1.0, 0.0]);
+    let offsets = [0_i64, 2, 2, 4].map(i64::to_le_bytes).concat();
+    fs::write(at.join("offsets.npy"), npy("<i8", false, "(4,)", offsets)).unwrap();
+    for (arguments, printed) in [
+        ("sum far.npy --var --ddof 1", "30.0\n"),
+        ("sum far.npy --std", "4.743416490252569\n"),
+        ("sum far.npy --std --round 20", "4.74341649025256899800\n"),
+        ("sum far.npy --mean --weights weights.npy", "1000000007.0\n"),
+        (
+            "sum far.npy --cumulative",
+            "1000000004.0\n2000000011.0\n3000000024.0\n4000000040.0\n",
+        ),
+        (
+            "sum far.npy --offsets offsets.npy",
+            "2000000011.0\n0.0\n2000000029.0\n",
+        ),
+        ("sum i8.npy --mean", "0.75\n"),
+        ("sum i8.npy --norm", "180.38569788095728\n"),
+        ("sum i8.npy --var", "8134.1875\n"),
+        ("sum u64.npy --std", "0.0\n"),
+        ("sum lines.txt --mean", "1.8125\n"),
+        ("sum other.txt --mean --weights other.txt", "2.75\n"),
+        ("sum other.txt --var", "1.5\n"),
+        ("sum square.npy --mean --axis 1", "5e15\n-5e15\n"),
+        ("sum cube.npy --axis 0,2", "2e30\n-1e30\n"),
+        ("sum cube.npy --std --axis 0,1,2", "5.994789404140899e29\n"),
+        ("sum negative_zeros.npy --var --axis 0", "0.0\n"),
+    ] {
+        assert_eq!(done(at, arguments), printed, "{arguments}");
+    }
 }
 
 /// The sum of the squares of the integers below n, as the command prints an f64.

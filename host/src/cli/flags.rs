@@ -3,12 +3,20 @@
 use crate::error::Error;
 
 /// Words of the library, and the flags that follow them.
-const FLAGS: [(&str, &str); 5] = [
+const FLAGS: [(&str, &str); 10] = [
     ("compute on the CPU", "use --backend cpu"),
     ("pair storage", "--storage pairs"),
     ("a larger highest energy", "a larger --emax"),
     ("more of it upstream", "a larger --upstream"),
     ("the fourth order does so", "--order 4 does so"),
+    ("a thousands comma for", "--thousands comma for"),
+    ("a decimal comma for", "--decimal comma for"),
+    ("column 1 for the first", "--column 1 for the first"),
+    (
+        "the setting `decimal`",
+        "--decimal comma or --decimal point",
+    ),
+    ("groups by a column", "--by with a column"),
 ];
 
 /// Fields of the library whose options have other names.

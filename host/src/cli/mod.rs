@@ -55,6 +55,7 @@ mod isotropic;
 mod journal;
 mod known;
 mod launch;
+mod ledger;
 mod lock;
 mod longman;
 mod manifest;

@@ -16,11 +16,14 @@ use super::npy;
 use super::text::reason;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
+use crate::signed_digit::decimal::Ledger;
 
 /// Integers that one task takes.
 const TASK: usize = 1 << 17;
 /// Bytes of a file that are in memory at a time.
 const PIECE_BYTES: usize = 16 << 20;
+/// Bytes of a text among which a line of names is looked for.
+const HEAD_BYTES: usize = 1 << 16;
 /// Bytes that one task reads.
 const READ_BYTES: usize = 1 << 18;
 
@@ -321,6 +324,15 @@ impl Numbers {
         })
     }
 
+    /// Whether a text begins with a line of names of which one is of a column of amounts.
+    pub(super) fn is_table(&self) -> Result<bool> {
+        let mut head = vec![0; self.bytes.len().min(HEAD_BYTES)];
+        self.fill(0, &mut head)?;
+        Ok(Ledger::is_recognised(
+            head.strip_prefix(MARK).unwrap_or(&head),
+        ))
+    }
+
     /// Bytes of the file.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.len() as u64
@@ -399,6 +411,43 @@ impl Numbers {
         Ok(())
     }
 
+    /// All elements of an array of `T` of one axis.
+    pub(super) fn whole<T: Fixed>(&self, layout: &Layout) -> Result<Vec<T>> {
+        if layout.shape.len() != 1 {
+            let text = npy::refused_shape(&layout.shape, "an array of one axis is needed");
+            return Err(Error::file(&self.path, text));
+        }
+        let needed = bytes_of::<T>(layout.len.saturating_mul(3) as u64);
+        let what = format!("{}: the array and its sums", self.path.display());
+        check_host(&what, needed, "shorter arrays need less")?;
+        let mut elements = Vec::new();
+        self.load(layout, 0..layout.len, &mut elements)?;
+        Ok(elements)
+    }
+
+    /// The whole numbers of an array of one axis, from 0 on.
+    pub(super) fn offsets(&self) -> Result<Vec<usize>> {
+        let Kind::Array(layout) = &self.kind else {
+            return Err(Error::file(
+                &self.path,
+                "a .npy array of integers is needed",
+            ));
+        };
+        if layout.element.is_float() {
+            let name = layout.element.name();
+            let text = format!("holds {name}; integers are needed (numpy: f.astype('int64'))");
+            return Err(Error::file(&self.path, text));
+        }
+        let elements: Vec<i128> = with_integer_type!(layout.element, T => {
+            self.whole::<T>(layout)?.into_iter().map(T::to_i128).collect()
+        });
+        let offset = |&offset: &i128| {
+            let place = usize::try_from(offset);
+            place.map_err(|_| Error::file(&self.path, format!("offset {offset} is below 0")))
+        };
+        elements.iter().map(offset).collect()
+    }
+
     /// Hands the elements of an array of `T` over, piece by piece.
     pub(super) fn pieces<T: Fixed>(
         &self,
@@ -428,20 +477,26 @@ impl Numbers {
         Ok(())
     }
 
-    /// Hands over the rows along an axis, some at a time, with their number and their length. Negative axes count from the end. Returns the lengths of the
-    /// axes that are left.
+    /// Hands over the rows along some axes together, some at a time, with their number and their length. Negative axes count from the end. Returns the
+    /// lengths of the axes that are left.
     pub(super) fn rows<T: Fixed>(
         &self,
         layout: &Layout,
-        axis: i64,
+        along: &[i64],
         mut take: impl FnMut([usize; 2], &[T]) -> Result<()>,
     ) -> Result<Vec<usize>> {
         let axes = layout.shape.len();
-        let from_the_end = if axis < 0 { axes as i64 } else { 0 };
-        let last = usize::try_from(axis.saturating_add(from_the_end)).ok();
-        let Some(last) = last.filter(|&last| last < axes) else {
-            let needed = match axes {
-                0 => "an array with an axis is needed".to_owned(),
+        let mut last = Vec::new();
+        for &axis in along {
+            let from_the_end = if axis < 0 { axes as i64 } else { 0 };
+            let place = usize::try_from(axis.saturating_add(from_the_end)).ok();
+            let needed = match place {
+                Some(place) if last.contains(&place) => format!("axis {axis} is given twice"),
+                Some(place) if place < axes => {
+                    last.push(place);
+                    continue;
+                }
+                _ if axes == 0 => "an array with an axis is needed".to_owned(),
                 _ => format!(
                     "axis {axis} is none of its axes, 0 to {} or -{axes} to -1",
                     axes - 1
@@ -449,9 +504,12 @@ impl Numbers {
             };
             let text = npy::refused_shape(&layout.shape, &needed);
             return Err(Error::file(&self.path, text));
-        };
-        let mut others = layout.shape.clone();
-        let length = others.remove(last);
+        }
+        last.sort_unstable();
+        let left: Vec<usize> = (0..axes).filter(|k| !last.contains(k)).collect();
+        let others: Vec<usize> = left.iter().map(|&k| layout.shape[k]).collect();
+        let length = last.iter().map(|&k| layout.shape[k]).product();
+        let order = [left, last].concat();
         let rows = others.iter().product();
         let fits = |elements: usize, what: &str, remedy: &str| {
             let needed = bytes_of::<T>(elements as u64);
@@ -459,7 +517,7 @@ impl Numbers {
         };
         if layout.len == 0 {
             take([rows, length], &[])?;
-        } else if is_last(layout, last) {
+        } else if is_in_order(layout, &order) {
             let mut buffer = Vec::new();
             if length > PIECE_BYTES {
                 fits(length, "a row", "shorter rows need less")?;
@@ -470,15 +528,14 @@ impl Numbers {
                 take([range.len(), length], &buffer)?;
             }
         } else {
-            let what = format!("the array and a copy with axis {axis} last");
+            let what = "the array and a copy with the axes of the sums last";
             let both = layout.len.saturating_mul(2);
-            fits(both, &what, "write the file with that axis last")?;
+            fits(both, what, "write the file with these axes last")?;
             let mut elements = Vec::new();
             self.load(layout, 0..layout.len, &mut elements)?;
             let shape = IxDyn(&layout.shape).set_f(layout.fortran);
             let view = ArrayViewD::<T>::from_shape(shape, &elements)
                 .map_err(|error| Error::file(&self.path, error))?;
-            let order: Vec<usize> = (0..axes).filter(|&k| k != last).chain([last]).collect();
             let copy: Vec<T> = view.permuted_axes(order).iter().copied().collect();
             take([rows, length], &copy)?;
         }
@@ -540,21 +597,14 @@ impl Numbers {
 /// The mark of its encoding with which some editors begin a text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether the elements along an axis follow one another in the file, and the rows in the order of the other axes.
-fn is_last(layout: &Layout, axis: usize) -> bool {
+/// Whether the elements are in the file in this order of the axes, the slowest first.
+fn is_in_order(layout: &Layout, axes: &[usize]) -> bool {
     let long = |k: &usize| layout.shape[*k] > 1;
-    let axes = layout.shape.len();
-    let order: Vec<usize> = if layout.fortran {
-        (0..axes).rev().filter(long).collect()
-    } else {
-        (0..axes).filter(long).collect()
-    };
-    let wanted: Vec<usize> = (0..axes)
-        .filter(|&k| k != axis)
-        .chain([axis])
-        .filter(long)
-        .collect();
-    order == wanted
+    let mut order: Vec<usize> = (0..layout.shape.len()).filter(long).collect();
+    if layout.fortran {
+        order.reverse();
+    }
+    order.iter().eq(axes.iter().filter(|k| long(k)))
 }
 
 /// The ranges of at most `length` of `len` elements, at least one in each.

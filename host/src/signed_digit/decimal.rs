@@ -26,6 +26,10 @@
 
 mod columns;
 mod divide;
+#[cfg(feature = "files")]
+mod ledger;
+#[cfg(feature = "files")]
+mod notation;
 mod sum;
 mod text;
 
@@ -35,13 +39,18 @@ use std::ops::Neg;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use columns::Columns;
+pub use divide::Half;
+#[cfg(feature = "files")]
+pub use ledger::{Entry, Ledger};
+#[cfg(feature = "files")]
+pub use notation::{Mark, Notation};
 #[cfg(feature = "cli")]
 pub(crate) use sum::TextSum;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
 pub use text::MAX_EXPONENT;
 pub(crate) use text::numbers;
 #[cfg(feature = "cli")]
-pub(crate) use text::{parse_line, same_lines};
+pub(crate) use text::parse_line;
 
 use super::limb::{DIGITS, RADIX};
 use crate::error::{Error, Result};

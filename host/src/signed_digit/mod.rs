@@ -19,6 +19,7 @@
 //! | [`decimal`] | decimal numbers of any length, from text to text: exact sums and dot products |
 //! | [`dft`] | the discrete Fourier transform and its inverse with exact sums |
 //! | [`integer`] | many big integers: digits of radix 10^9, column sums in 64-bit integers |
+//! | [`statistics`] | means, variances, cumulative sums and sums of runs, each rounded once |
 //! | [`paper`] | the paper's arithmetic, digit by digit, and its two examples of where floating point fails |
 
 pub mod decimal;
@@ -26,5 +27,6 @@ pub mod dft;
 pub mod float;
 pub mod integer;
 mod limb;
-mod lines;
+pub(crate) mod lines;
 pub mod paper;
+pub mod statistics;

@@ -1,12 +1,72 @@
-//! Division by a whole number: the one operation here whose result may need a rounding.
+//! Rounding to decimals, and division by a whole number, whose result may need it.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
 
 use super::Decimal;
+use crate::error::Result;
 use crate::signed_digit::limb::{DIGITS, RADIX};
 
 /// Limbs below the leading one that decide how a quotient is rounded to a float; one that is not zero follows if anything is left.
 const DECIDING: i64 = 100;
 
+/// Where a number half way between two neighbours is rounded to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Half {
+    /// To the neighbour whose last digit is even.
+    #[default]
+    Even,
+    /// Away from zero.
+    Up,
+}
+
 impl Decimal {
+    /// The nearest number with so many digits after the point.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn rounded(&self, places: usize, half: Half) -> Result<Self> {
+        let cut = self.clone().cut(places);
+        let rest = self.plus(&-cut.clone())?.abs();
+        let (limbs, shift) = (places / DIGITS + 1, DIGITS - 1 - places % DIGITS);
+        let tie = Self::from_limbs(false, vec![5 * 10u32.pow(shift as u32)], -(limbs as i64));
+        let up = match rest.cmp(&tie) {
+            Ordering::Less => false,
+            Ordering::Greater => true,
+            Ordering::Equal => half == Half::Up || cut.is_odd(places),
+        };
+        if !up {
+            return Ok(cut);
+        }
+        let step = if self.negative { -tie } else { tie };
+        cut.plus(&step)?.plus(&step)
+    }
+
+    /// Whether the digit at this place after the point is odd.
+    fn is_odd(&self, place: usize) -> bool {
+        let limb = place.div_ceil(DIGITS);
+        let at = usize::try_from(-(limb as i64) - self.scale).ok();
+        let limb_there = at.and_then(|at| self.limbs.get(at)).copied().unwrap_or(0);
+        limb_there / 10u32.pow((DIGITS * limb - place) as u32) % 2 == 1
+    }
+
+    /// Its text with so many digits after the point at least.
+    pub fn to_fixed(&self, places: usize) -> String {
+        let mut text = self.to_string();
+        if text.contains('e') || places == 0 {
+            return text;
+        }
+        let point = text.find('.').unwrap_or_else(|| {
+            text.push('.');
+            text.len() - 1
+        });
+        let missing = places.saturating_sub(text.len() - point - 1);
+        text.push_str(&"0".repeat(missing));
+        text
+    }
+
     /// The quotient with `places` digits after the point, rounded to nearest, ties away from zero; `None` for a divisor of zero.
     pub fn quotient(&self, divisor: u64, places: usize) -> Option<Self> {
         if divisor == 0 {
@@ -95,6 +155,42 @@ mod tests {
 
     fn decimal(text: &str) -> Decimal {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn numbers_are_rounded_to_decimals() {
+        for (text, places, even, up) in [
+            ("2.345", 2, "2.34", "2.35"),
+            ("-2.345", 2, "-2.34", "-2.35"),
+            ("2.355", 2, "2.36", "2.36"),
+            ("2.3450000000000000000001", 2, "2.35", "2.35"),
+            ("0.5", 0, "0", "1"),
+            ("-0.5", 0, "0", "-1"),
+            ("1.5", 0, "2", "2"),
+            ("999999999.5", 0, "1000000000", "1000000000"),
+            ("0.9999999995", 9, "1.000000000", "1.000000000"),
+            ("0.1234567885", 9, "0.123456788", "0.123456789"),
+            (
+                "1e30",
+                2,
+                "1000000000000000000000000000000.00",
+                "1000000000000000000000000000000.00",
+            ),
+            ("1e-300", 3, "0.000", "0.000"),
+            ("7", 2, "7.00", "7.00"),
+        ] {
+            let rounded = |half| {
+                decimal(text)
+                    .rounded(places, half)
+                    .unwrap()
+                    .to_fixed(places)
+            };
+            assert_eq!(
+                [rounded(Half::Even), rounded(Half::Up)],
+                [even, up],
+                "{text}"
+            );
+        }
     }
 
     #[test]

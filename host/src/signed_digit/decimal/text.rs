@@ -26,12 +26,6 @@ pub(crate) enum Fault {
 impl Fault {
     /// The error for a text, or for a line of a file.
     pub(crate) fn error(self, text: &[u8], line: Option<usize>) -> Error {
-        const SHOWN: usize = 40;
-        let text = String::from_utf8_lossy(text);
-        let mut shown: String = text.trim().chars().take(SHOWN).collect();
-        if text.trim().chars().count() > SHOWN {
-            shown.push_str("...");
-        }
         let place = line.map_or("number".to_owned(), |line| format!("line {line}"));
         let expected = match self {
             Self::NoNumber => {
@@ -40,8 +34,21 @@ impl Fault {
             }
             Self::Exponent => format!("an exponent within +-{MAX_EXPONENT}"),
         };
-        Error::invalid(place, format!("`{shown}`"), expected)
+        Error::invalid(place, format!("`{}`", shown(text)), expected)
     }
+}
+
+/// A text as a line of an error shows it.
+pub(super) fn shown(text: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let text = String::from_utf8_lossy(text);
+    let mut rest = text.trim().chars();
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let mut shown: String = rest.by_ref().take(SHOWN).map(plain).collect();
+    if rest.next().is_some() {
+        shown.push_str("...");
+    }
+    shown
 }
 
 impl FromStr for Decimal {

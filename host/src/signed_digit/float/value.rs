@@ -151,6 +151,26 @@ impl ExactValue {
         }
     }
 
+    /// `magnitude 2^UNIT` and more, if any, below that unit; beyond all formats infinite.
+    pub(crate) fn from_words(negative: bool, magnitude: Vec<u32>, more: bool) -> Self {
+        let value = Self {
+            more,
+            ..Self::finite(negative, magnitude)
+        };
+        if value.magnitude.len() > WORDS {
+            return Self::infinite(negative);
+        }
+        value
+    }
+
+    /// Sign and magnitude in units of 2^-[`FRACTION_BITS`](Self::FRACTION_BITS); `None` of a value that is not finite.
+    pub(crate) fn words(&self) -> Option<(bool, &[u32])> {
+        self.is_finite().then_some((self.negative, &self.magnitude))
+    }
+
+    /// Bits behind the binary point.
+    pub(crate) const FRACTION_BITS: usize = FRACTION_WORDS * WORD;
+
     /// Whether the value is a number other than NaN and the infinities.
     pub fn is_finite(&self) -> bool {
         self.kind == Kind::Finite
