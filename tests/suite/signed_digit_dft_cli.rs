@@ -99,8 +99,17 @@ fn arrays_of_all_kinds_are_transformed() {
     assert_eq!(list(&back, "re"), x);
     assert_eq!(list(&back, "im"), [0.0, 1.0, 2.0, 3.0]);
     assert_eq!(y["round_trip_error_percent"], 0.0);
-    fs::write(at("two.txt"), "1 0\n-2, 1\n4.5\t2\n\n0.25,3\n").expect("a file");
+    fs::write(at("two.txt"), "1 0\n-2, 1\n4.5\t2\n\n0.25; 3\n").expect("a file");
     assert_eq!(object(folder.path(), "two.txt")["re"], y["re"]);
+    let back = object(folder.path(), "there/spectrum.csv --inverse");
+    assert_eq!(list(&back, "re"), x);
+    assert_eq!(list(&back, "im"), [0.0, 1.0, 2.0, 3.0]);
+    fs::write(at("comma.txt"), "1,0\n-2,1\n4.5,2\n0.25,3\n").expect("a file");
+    let columns = object(folder.path(), "comma.txt --column 1,2");
+    assert_eq!(columns["im"], y["im"]);
+    fs::write(at("amounts.txt"), "1,5\n(2,25)\n").expect("a file");
+    let amounts = object(folder.path(), "amounts.txt --decimal comma");
+    assert_eq!(list(&amounts, "re"), [-0.375, 1.875]);
 }
 
 #[test]
@@ -114,6 +123,8 @@ fn wrong_input_is_refused_in_one_line() {
     let whole = fs::read(at("nan.npy")).expect("a file");
     fs::write(at("cut.npy"), &whole[..whole.len() - 3]).expect("a file");
     fs::write(at("word.txt"), "1\n\n2,5 x\n").expect("a file");
+    fs::write(at("half.txt"), "1 2\n3\n").expect("a file");
+    fs::write(at("comma.txt"), "1,5\n").expect("a file");
     fs::write(at("three.txt"), "1 2 3\n").expect("a file");
     fs::write(at("empty.txt"), "\n").expect("a file");
     fs::write(at("good.txt"), "1\n").expect("a file");
@@ -123,8 +134,22 @@ fn wrong_input_is_refused_in_one_line() {
         ("bool.npy", "real or complex floats or integers are needed"),
         ("cut.npy", "the file has 13 bytes of data"),
         ("none.npy", "no numbers"),
-        ("word.txt", "word.txt: line 3: one number is needed, or two"),
-        ("three.txt", "line 1: one number is needed, or two"),
+        (
+            "word.txt",
+            "word.txt: line 3: `2,5 x`; expected a decimal number",
+        ),
+        (
+            "three.txt",
+            "line 1: 3 numbers; expected two as on the first line",
+        ),
+        (
+            "half.txt",
+            "line 2: 1 numbers; expected two as on the first line",
+        ),
+        (
+            "comma.txt",
+            "line 1: `1,5`; expected --decimal comma for 1.5, or --column 1",
+        ),
         ("empty.txt", "no numbers"),
         ("missing.txt", "no such file"),
         ("good.txt --digits 0", "a whole number above zero"),

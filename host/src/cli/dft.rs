@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::failure::Failure;
+use super::ledger::LedgerArgs;
 use super::npy;
 use super::options::Common;
 use super::output;
@@ -25,13 +26,14 @@ use crate::signed_digit::decimal::Decimal;
 use crate::signed_digit::dft::{MAX_DIGITS, Signal, Spectrum, Transform, products};
 
 const EXAMPLES: &str = "\
-Input is an .npy array of n numbers, of n complex numbers or of shape (n, 2), or text with one number a line, or two: real and imaginary
-part. Numbers in text are decimal, of any length, and are not rounded.
+Input is an .npy array of n numbers, of n complex numbers or of shape (n, 2), or text with one number a line, or two with white
+space between them: real and imaginary part. A table with the columns re and im, such as spectrum.csv, has these; --column names others. Numbers
+in text are those of rarefy sum, of any length, and are not rounded.
 
 Examples:
   rarefy dft x.npy --digits 30               y_k = 1/n sum x_j exp(-2 pi i j k / n), and the error of going back
   rarefy dft x.txt --digits 100 --out y      with all digits in y/spectrum.csv
-  rarefy dft y.txt --inverse --digits 30     x_k = sum y_j exp(2 pi i j k / n)";
+  rarefy dft y/spectrum.csv --inverse        x_k = sum y_j exp(2 pi i j k / n)";
 
 /// Points up to which the summary lists the spectrum.
 const LISTED: usize = 32;
@@ -54,6 +56,9 @@ pub(super) struct DftArgs {
     inverse: bool,
     #[command(flatten)]
     #[serde(flatten)]
+    ledger: LedgerArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
 }
 
@@ -61,7 +66,7 @@ pub(super) struct DftArgs {
 pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
-    let x = input::read(&args.file)?;
+    let x = input::read(&args.file, &args.ledger)?;
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let mut report = Report::new("dft", args, common, begun);
     report.reads(&args.file);

@@ -10,6 +10,7 @@ use clap::{FromArgMatches, Parser};
 use serde_json::{Value, json};
 
 use super::checkpoint::{Arrays, Content, Stored};
+use super::ledger::LedgerArgs;
 use super::numbers::{Element, Kind, Numbers};
 use super::paper::timings::Times;
 use super::relax::state::Saved;
@@ -112,7 +113,7 @@ fn arrays() {
                 _ => drop(numbers.sum_of_integers(layout, true)),
             }
         }
-        let _ = dft::input::read(path);
+        let _ = dft::input::read(path, &LedgerArgs::default());
     });
 }
 
@@ -137,7 +138,7 @@ fn decimal_text() {
             assert_eq!(on_cpu, emulated);
             let _ = Integers::from_text(bytes);
         }
-        let _ = dft::input::read(path);
+        let _ = dft::input::read(path, &LedgerArgs::default());
     });
 }
 
@@ -403,7 +404,7 @@ fn what_is_no_file() {
         assert!(longman::read_zeros(path).is_err());
         assert!(longman::read_samples(path).map_or(true, |(x, _)| x.is_empty()));
         assert!(market::read_histogram(path).is_err());
-        assert!(dft::input::read(path).is_err());
+        assert!(dft::input::read(path, &LedgerArgs::default()).is_err());
         assert!(Saved::read(path).is_err());
         assert!(isotropic::state::Saved::read(path).is_err());
         assert!(Times::read(path).is_err());

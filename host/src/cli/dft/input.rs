@@ -5,11 +5,13 @@ use std::path::Path;
 
 use ndarray_npy::npy::header::Header;
 
+use crate::cli::ledger::{LedgerArgs, check_lines};
 use crate::cli::npy::refused_shape;
 use crate::cli::text::reason;
 use crate::error::{Error, Result};
-use crate::signed_digit::decimal::{Decimal, parse_line};
+use crate::signed_digit::decimal::{Decimal, Ledger, parse_line};
 use crate::signed_digit::dft::Signal;
+use crate::signed_digit::lines::lines;
 
 /// Bytes of the header of an .npy file with what precedes it: plain arrays have 128.
 const HEADER: usize = 1024;
@@ -18,7 +20,7 @@ const HEADER: usize = 1024;
 type Decode = fn([u8; 8]) -> Option<Decimal>;
 
 /// Reads a sequence of real or complex numbers; `-` is standard input.
-pub(in crate::cli) fn read(path: &Path) -> Result<Signal> {
+pub(in crate::cli) fn read(path: &Path, flags: &LedgerArgs) -> Result<Signal> {
     let bytes = if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
@@ -32,7 +34,7 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Signal> {
     let signal = if bytes.starts_with(b"\x93NUMPY") {
         array(&bytes)
     } else {
-        text(&bytes)
+        text(&bytes, flags).map_err(|error| error.to_string())
     };
     let signal = signal.map_err(|text| Error::file(path, text))?;
     if signal.is_empty() {
@@ -44,37 +46,62 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Signal> {
     Ok(signal)
 }
 
-/// One number a line, or two with white space or a comma between them.
-fn text(bytes: &[u8]) -> std::result::Result<Signal, String> {
+/// One number a line or two, or columns of a table: those that are given, or `re` and `im`.
+fn text(bytes: &[u8], flags: &LedgerArgs) -> Result<Signal> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut reader = flags.reader(None);
+    if reader == Ledger::default() {
+        let first = lines(bytes).next().unwrap_or_default();
+        let has = |name: &str| {
+            let mut fields = first.split(|c| b",;\t|".contains(c));
+            fields.any(|field| field.trim_ascii() == name.as_bytes())
+        };
+        if has("re") && has("im") {
+            reader.columns = ["re", "im"].map(str::to_owned).to_vec();
+        } else if fields(first).count() > 1 {
+            return pairs(bytes);
+        }
+    }
+    let mut entries = reader.read(bytes)?.into_iter();
+    let (re, im) = (entries.next().unwrap_or_default(), entries.next());
+    if entries.next().is_some() {
+        let expected = "one column, or two with real and imaginary part";
+        return Err(Error::invalid("column", reader.columns.join(","), expected));
+    }
+    if let Some(im) = &im {
+        check_lines(&re, im)?;
+    }
+    let im = im.map(|im| im.numbers).unwrap_or_default();
+    Ok(Signal { re: re.numbers, im })
+}
+
+/// The fields of a line between white space, with or without a comma or semicolon before it.
+fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let fields = line.split(u8::is_ascii_whitespace);
+    let bare = fields.map(|field| field.strip_suffix(b",").unwrap_or(field));
+    let bare = bare.map(|field| field.strip_suffix(b";").unwrap_or(field));
+    bare.filter(|field| !field.is_empty())
+}
+
+/// Real and imaginary part on each line.
+fn pairs(bytes: &[u8]) -> Result<Signal> {
     let mut signal = Signal::default();
-    for (i, line) in bytes.split(|&c| c == b'\n').enumerate() {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            continue;
+    for (line, number) in bytes.split(|&c| c == b'\n').zip(1..) {
+        let fields: Vec<&[u8]> = fields(line).collect();
+        match fields[..] {
+            [] => {}
+            [re, im] => {
+                signal.re.push(parse_line(re, number)?);
+                signal.im.push(parse_line(im, number)?);
+            }
+            _ => {
+                return Err(Error::invalid(
+                    format!("line {number}"),
+                    format!("{} numbers", fields.len()),
+                    "two as on the first line: real and imaginary part, with white space between them",
+                ));
+            }
         }
-        let mut fields = line
-            .split(|c| c.is_ascii_whitespace() || *c == b',')
-            .filter(|field| !field.is_empty());
-        let number = |field: Option<&[u8]>| {
-            parse_line(field.unwrap_or(line), i + 1).map_err(|error| error.to_string())
-        };
-        let re = number(fields.next())?;
-        let im = match fields.next() {
-            Some(field) => Some(number(Some(field))?),
-            None => None,
-        };
-        if fields.next().is_some() {
-            return Err(format!(
-                "line {}: one number is needed, or two: real and imaginary part",
-                i + 1
-            ));
-        }
-        // A line with one number among lines with two has no imaginary part.
-        if im.is_some() || !signal.im.is_empty() {
-            signal.im.resize(signal.re.len(), Decimal::ZERO);
-            signal.im.push(im.unwrap_or_default());
-        }
-        signal.re.push(re);
     }
     Ok(signal)
 }
