@@ -36,7 +36,7 @@ fn number(x: &Bound<'_, PyAny>) -> PyResult<Decimal> {
     })
 }
 
-fn numbers(x: &Bound<'_, PyAny>) -> PyResult<Vec<Decimal>> {
+pub(crate) fn numbers(x: &Bound<'_, PyAny>) -> PyResult<Vec<Decimal>> {
     x.try_iter()?.map(|item| number(&item?)).collect()
 }
 

@@ -6,11 +6,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use rarefy::Backend;
 use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
+use rarefy::signed_digit::statistics::{self, Ratio};
+use rayon::prelude::*;
 
 use crate::arrays::{Reals, Terms, in_order, last_axis, reals};
+use crate::decimals::numbers;
 use crate::device::{DeviceArray, device_array};
 use crate::errors::raise;
-use crate::work::{compute, enter};
+use crate::work::{compute, enter, machine};
 
 /// An array of NumPy, made of a sequence of numbers where it is none.
 fn floats<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -209,35 +212,166 @@ pub(crate) fn rounded((sum, single): Added) -> f64 {
     }
 }
 
-/// The sums along an axis, each rounded once to the type of the elements.
+/// Axes of an array, one or several.
+#[derive(FromPyObject)]
+enum Axes {
+    One(isize),
+    Several(Vec<isize>),
+}
+
+/// The numbers that are computed of each row.
+#[derive(Clone, Copy)]
+enum Of {
+    Sum,
+    Mean,
+    Variance(u64),
+    Deviation(u64),
+}
+
+impl Of {
+    fn row<T: Float>(self, x: &[T]) -> T {
+        match self {
+            Self::Sum => ExactAccumulator::sum(x).round(),
+            Self::Mean => statistics::mean(x).round(),
+            Self::Variance(lost) => statistics::variance(x, lost).round(),
+            Self::Deviation(lost) => statistics::variance(x, lost).sqrt(),
+        }
+    }
+}
+
+/// Refuses an array in GPU memory for what is computed on the CPU alone.
+fn on_host(name: &str, x: &Bound<'_, PyAny>) -> PyResult<()> {
+    match device_array(name, x)? {
+        None => Ok(()),
+        Some(_) => Err(PyValueError::new_err(format!(
+            "{name} is in GPU memory, where this is not computed; copy it to the host"
+        ))),
+    }
+}
+
+/// The array with some axes made one, the last.
+fn with_last<'py>(x: &Bound<'py, PyAny>, axes: &Axes) -> PyResult<Bound<'py, PyAny>> {
+    let axes = match axes {
+        Axes::One(axis) => vec![*axis],
+        Axes::Several(axes) => axes.clone(),
+    };
+    let numpy = x.py().import("numpy")?;
+    let count = axes.len() as isize;
+    let last: Vec<isize> = (-count..0).collect();
+    let moved = numpy.call_method1("moveaxis", (floats(x)?, axes, last))?;
+    let shape: Vec<usize> = moved.getattr("shape")?.extract()?;
+    let (others, these) = shape.split_at(shape.len() - count as usize);
+    let mut shape = others.to_vec();
+    shape.push(these.iter().product());
+    let moved = moved.call_method1("reshape", (shape,))?;
+    numpy.call_method1("ascontiguousarray", (moved,))
+}
+
+/// The sums along axes, or numbers made of sums, each rounded once to the type of the elements.
 fn along<'py>(
     x: &Bound<'py, PyAny>,
-    axis: isize,
+    axes: &Axes,
+    of_rows: Of,
     backend: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     fn of<'py, T: Float + numpy::Element>(
         py: Python<'py>,
         x: &PyReadonlyArrayDyn<'_, T>,
+        of_rows: Of,
         backend: Backend,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (all, (length, others)) = (in_order("x", x)?, last_axis(x.shape()));
-        let shape = [others.iter().product(), length];
-        let sums: Vec<T> = compute(py, || ExactEngine::new(backend)?.row_sums(all, shape))?;
+        let rows = others.iter().product();
+        let sums: Vec<T> = compute(py, || match of_rows {
+            Of::Sum => ExactEngine::new(backend)?.row_sums(all, [rows, length]),
+            _ => {
+                let row = |row: usize| of_rows.row(&all[row * length..(row + 1) * length]);
+                Ok((0..rows).into_par_iter().map(row).collect())
+            }
+        })?;
         Ok(sums.into_pyarray(py).reshape(others)?.into_any())
     }
     let py = x.py();
     let on_device = device_array("x", x)?;
     let backend = backend_of(py, backend, on_device.is_some())?;
     if let Some(x) = on_device {
-        return x.row_sums(py, axis);
+        return match (axes, of_rows) {
+            (Axes::One(axis), Of::Sum) => x.row_sums(py, *axis),
+            _ => Err(PyValueError::new_err(
+                "x is in GPU memory, where only sums along the last axis are computed; copy it to the host",
+            )),
+        };
     }
-    let numpy = py.import("numpy")?;
-    let moved = numpy.call_method1("moveaxis", (floats(x)?, axis, -1))?;
-    let moved = numpy.call_method1("ascontiguousarray", (moved,))?;
+    let moved = with_last(x, axes)?;
     match reals("x", &moved)? {
-        Reals::F32(x) => of(py, &x, backend),
-        Reals::F64(x) => of(py, &x, backend),
+        Reals::F32(x) => of(py, &x, of_rows, backend),
+        Reals::F64(x) => of(py, &x, of_rows, backend),
     }
+}
+
+/// Integers and decimal numbers, which are no floats: exactly; none of an array of floats.
+fn exact_numbers<'py>(x: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if device_array("x", x)?.is_some() {
+        return Ok(None);
+    }
+    let array = x.py().import("numpy")?.call_method1("asarray", (x,))?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    if !["i", "u", "O", "U"].contains(&kind.as_str()) {
+        return Ok(None);
+    }
+    // Of a list the numbers themselves: NumPy makes floats of large integers.
+    let is_list = x.cast::<numpy::PyUntypedArray>().is_err()
+        && array.getattr("ndim")?.extract::<usize>()? == 1;
+    let all = if is_list {
+        x.clone()
+    } else {
+        array.call_method0("ravel")?.call_method0("tolist")?
+    };
+    Ok(Some(all))
+}
+
+fn read(ratio: &Ratio, single: bool, root: bool) -> f64 {
+    match (single, root) {
+        (true, true) => ratio.sqrt::<f32>().into(),
+        (true, false) => ratio.round::<f32>().into(),
+        (false, true) => ratio.sqrt(),
+        (false, false) => ratio.round(),
+    }
+}
+
+/// The variance of all elements, or its root, rounded once.
+fn spread<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<&Axes>,
+    (lost, root): (u64, bool),
+    backend: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = x.py();
+    if let Some(axes) = axis {
+        let of_rows = if root {
+            Of::Deviation(lost)
+        } else {
+            Of::Variance(lost)
+        };
+        return along(x, axes, of_rows, backend);
+    }
+    let value = if let Some(exact) = exact_numbers(x)? {
+        let all = numbers(&exact)?;
+        let backend = backend_of(py, backend, false)?;
+        let ratio = compute(py, || {
+            statistics::decimal_variance(&all, lost, &machine(backend)?)
+        })?;
+        read(&ratio, false, root)
+    } else {
+        let (sum, single) = added("x", x, Terms::Values, backend)?;
+        let (squares, _) = added("x", x, Terms::Squares, backend)?;
+        read(
+            &statistics::variance_of_sums(&sum, &squares, lost),
+            single,
+            root,
+        )
+    };
+    Ok(PyFloat::new(py, value).into_any())
 }
 
 /// The exact sum of an array, rounded once to the type of its elements.
@@ -246,9 +380,9 @@ fn along<'py>(
 /// ----------
 /// x : array of float32 or float64, or sequence of floats
 ///     Any shape and layout; it is not copied. C-contiguous arrays of CuPy, PyTorch, JAX and Numba in GPU memory are summed there.
-/// axis : int, optional
-///     Sum along this axis, each sum rounded once; by default over all elements. Axes that are not the last in memory are copied there; of arrays in GPU
-///     memory the axis is the last.
+/// axis : int or sequence of int, optional
+///     Sum along this axis or these together, each sum rounded once; by default over all elements. Axes that are not the last in memory are copied there; of
+///     arrays in GPU memory the axis is the last.
 /// backend : str, optional
 ///     ``"cpu"``, ``"cuda"``, ``"auto"``, ``"emulator"`` or ``"reference"``; by default where the array lies.
 ///
@@ -273,11 +407,11 @@ fn along<'py>(
 #[pyo3(signature = (x, axis = None, *, backend = None))]
 fn sum<'py>(
     x: &Bound<'py, PyAny>,
-    axis: Option<isize>,
+    axis: Option<Axes>,
     backend: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match axis {
-        Some(axis) => along(x, axis, backend),
+        Some(axes) => along(x, &axes, Of::Sum, backend),
         None => {
             let sum = added("x", x, Terms::Values, backend).map(rounded)?;
             Ok(PyFloat::new(x.py(), sum).into_any())
@@ -285,22 +419,211 @@ fn sum<'py>(
     }
 }
 
-/// The exact sum divided by the count, rounded once; NaN of nothing. Parameters are those of `sum`.
+/// The exact sum divided by the count, rounded once; NaN of nothing. Parameters are those of `sum`; means along axes are computed on the CPU.
+///
+/// Parameters
+/// ----------
+/// x : array of float32 or float64, or sequence of floats, int, str or decimal.Decimal
+///     Integers and decimal numbers are taken exactly, without an axis.
+/// weights : array of the shape and dtype of x, optional
+///     The exact sum of products divided by that of the weights; without an axis.
 ///
 /// Examples
 /// --------
 /// >>> import rarefy
 /// >>> rarefy.mean([1e308, 1e308])
 /// 1e+308
+/// >>> rarefy.mean([10**20 + 1, 3])
+/// 5e+19
+/// >>> rarefy.mean([1.0, 4.0], weights=[2.0, 1.0])
+/// 2.0
 #[pyfunction]
-#[pyo3(signature = (x, *, backend = None))]
-fn mean(x: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<f64> {
-    let (sum, single) = added("x", x, Terms::Values, backend)?;
-    Ok(if single {
-        sum.mean::<f32>().into()
-    } else {
-        sum.mean()
-    })
+#[pyo3(signature = (x, axis = None, *, weights = None, backend = None))]
+fn mean<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<Axes>,
+    weights: Option<&Bound<'py, PyAny>>,
+    backend: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = x.py();
+    let value = match (axis, weights) {
+        (Some(_), Some(_)) => {
+            return Err(PyValueError::new_err(
+                "weights are for the mean of all elements; leave axis out, or weights",
+            ));
+        }
+        (Some(axes), None) => return along(x, &axes, Of::Mean, backend),
+        (None, Some(weights)) => weighted(x, weights, backend)?,
+        (None, None) => match exact_numbers(x)? {
+            Some(exact) => {
+                let all = numbers(&exact)?;
+                let backend = backend_of(py, backend, false)?;
+                let ratio = compute(py, || statistics::decimal_mean(&all, &machine(backend)?))?;
+                ratio.round()
+            }
+            None => {
+                let (sum, single) = added("x", x, Terms::Values, backend)?;
+                if single {
+                    sum.mean::<f32>().into()
+                } else {
+                    sum.mean()
+                }
+            }
+        },
+    };
+    Ok(PyFloat::new(py, value).into_any())
+}
+
+fn weighted(
+    x: &Bound<'_, PyAny>,
+    weights: &Bound<'_, PyAny>,
+    backend: Option<&str>,
+) -> PyResult<f64> {
+    let py = x.py();
+    if let (Some(x), Some(weights)) = (exact_numbers(x)?, exact_numbers(weights)?) {
+        let (x, weights) = (numbers(&x)?, numbers(&weights)?);
+        let backend = backend_of(py, backend, false)?;
+        let ratio = compute(py, || {
+            statistics::decimal_weighted_mean(&x, &weights, &machine(backend)?)
+        })?;
+        return Ok(ratio.round());
+    }
+    let (products, single) = multiplied(x, weights, backend)?;
+    let (total, _) = added("weights", weights, Terms::Values, backend)?;
+    Ok(read(
+        &statistics::weighted_mean_of_sums(&products, &total),
+        single,
+        false,
+    ))
+}
+
+/// The variance: from the exact sums of x and of its squares, rounded once. Parameters are those of `mean`.
+///
+/// Parameters
+/// ----------
+/// ddof : int
+///     Degrees of freedom that are taken off the count: 1 for a sample. NaN of no more numbers than that.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> rarefy.var([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16], ddof=1)
+/// 30.0
+#[pyfunction]
+#[pyo3(signature = (x, axis = None, *, ddof = 0, backend = None))]
+fn var<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<Axes>,
+    ddof: u64,
+    backend: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    spread(x, axis.as_ref(), (ddof, false), backend)
+}
+
+/// The standard deviation: the root of the unrounded variance, rounded once. Parameters are those of `var`.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> rarefy.std([1e200, -1e200])
+/// 1e+200
+#[pyfunction]
+#[pyo3(name = "std", signature = (x, axis = None, *, ddof = 0, backend = None))]
+fn deviation<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<Axes>,
+    ddof: u64,
+    backend: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    spread(x, axis.as_ref(), (ddof, true), backend)
+}
+
+/// The sums of all beginnings, each the exact sum rounded once; on the CPU.
+///
+/// Parameters
+/// ----------
+/// x : array of float32 or float64, or sequence of floats
+///     With several axes its elements in C order, or the rows along `axis`.
+/// axis : int, optional
+///     The axis along which sums begin anew.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> rarefy.cumsum([1e16, 1.0, -1e16]).tolist()
+/// [1e+16, 1e+16, 1.0]
+#[pyfunction]
+#[pyo3(signature = (x, axis = None))]
+fn cumsum<'py>(x: &Bound<'py, PyAny>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+    fn of<'py, T: Float + numpy::Element>(
+        py: Python<'py>,
+        x: &PyReadonlyArrayDyn<'_, T>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (all, (length, _)) = (in_order("x", x)?, last_axis(x.shape()));
+        let sums: Vec<T> = compute(py, || {
+            let rows = all.chunks(length.max(1));
+            Ok(rows.flat_map(statistics::cumulative_sum).collect())
+        })?;
+        Ok(sums.into_pyarray(py).reshape(x.shape())?.into_any())
+    }
+    on_host("x", x)?;
+    let py = x.py();
+    let numpy = py.import("numpy")?;
+    let moved = match axis {
+        None => numpy.call_method1("ravel", (floats(x)?,))?,
+        Some(axis) => with_last(x, &Axes::One(axis))?,
+    };
+    let moved = numpy.call_method1("ascontiguousarray", (moved,))?;
+    let sums = match reals("x", &moved)? {
+        Reals::F32(x) => of(py, &x)?,
+        Reals::F64(x) => of(py, &x)?,
+    };
+    match axis {
+        None => Ok(sums),
+        Some(axis) => numpy.call_method1("moveaxis", (sums, -1, axis)),
+    }
+}
+
+/// The exact sums of runs of an array of one axis, each rounded once; on the CPU.
+///
+/// Parameters
+/// ----------
+/// x : array of float32 or float64, or sequence of floats
+/// offsets : sequence of int
+///     Run i has the elements from ``offsets[i]`` to below ``offsets[i + 1]``; a run of none has the sum 0.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> rarefy.segment_sum([1e100, 1.0, -1e100, 0.5], [0, 3, 3, 4]).tolist()
+/// [1.0, 0.0, 0.5]
+#[pyfunction]
+fn segment_sum<'py>(x: &Bound<'py, PyAny>, offsets: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
+    fn of<'py, T: Float + numpy::Element>(
+        py: Python<'py>,
+        x: &PyReadonlyArrayDyn<'_, T>,
+        offsets: &[usize],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let all = in_order("x", x)?;
+        let sums: Vec<T> = compute(py, || statistics::segment_sums(all, offsets))?;
+        Ok(sums.into_pyarray(py).into_any())
+    }
+    on_host("x", x)?;
+    let py = x.py();
+    let x = floats(x)?;
+    let axes: usize = x.getattr("ndim")?.extract()?;
+    if axes != 1 {
+        return Err(PyValueError::new_err(format!(
+            "x has {axes} axes; runs are of an array with one, such as numpy.ravel(x)"
+        )));
+    }
+    let x = py
+        .import("numpy")?
+        .call_method1("ascontiguousarray", (x,))?;
+    match reals("x", &x)? {
+        Reals::F32(x) => of(py, &x, &offsets),
+        Reals::F64(x) => of(py, &x, &offsets),
+    }
 }
 
 /// The Euclidean norm: the root of the exact sum of squares, rounded once. Parameters are those of `sum`.
@@ -341,6 +664,10 @@ fn dot(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>, backend: Option<&str>) -> PyR
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sum, m)?)?;
     m.add_function(wrap_pyfunction!(mean, m)?)?;
+    m.add_function(wrap_pyfunction!(var, m)?)?;
+    m.add_function(wrap_pyfunction!(deviation, m)?)?;
+    m.add_function(wrap_pyfunction!(cumsum, m)?)?;
+    m.add_function(wrap_pyfunction!(segment_sum, m)?)?;
     m.add_function(wrap_pyfunction!(norm, m)?)?;
     m.add_function(wrap_pyfunction!(dot, m)?)
 }

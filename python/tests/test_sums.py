@@ -187,3 +187,52 @@ def test_complex_transforms() -> None:
     re, im = rarefy.dft(["0.5", "0.25"], digits=30).decimals(20)
     assert re == [Decimal("0.375"), Decimal("0.125")]
     assert im == [0, 0]
+
+
+def exact_variance(values: list[float], ddof: int) -> Fraction:
+    numbers = [Fraction(value) for value in values]
+    mean = sum(numbers, Fraction(0)) / len(numbers)
+    return sum(((x - mean) ** 2 for x in numbers), Fraction(0)) / (len(numbers) - ddof)
+
+
+def test_variances_are_rounded_once() -> None:
+    values = [1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16.1, -3e-5]
+    for ddof in [0, 1]:
+        assert rarefy.var(values, ddof=ddof) == float(exact_variance(values, ddof))
+    assert rarefy.std([1e200, -1e200]) == 1e200
+    assert rarefy.var([1, 2, 3, 4], ddof=1) == 5 / 3
+    assert rarefy.std(["0.1", "0.3"]) == 0.1
+    assert math.isnan(rarefy.var([1.0], ddof=1))
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
+    for axis in [0, -1, (0, 2), [1, 0]]:
+        axes = axis if isinstance(axis, int) else tuple(axis)
+        assert np.allclose(rarefy.var(x, axis), x.var(axes), rtol=1e-5)
+        assert np.allclose(rarefy.std(x, axis, ddof=1), x.std(axes, ddof=1), rtol=1e-5)
+        assert np.allclose(rarefy.mean(x, axis), x.mean(axes))
+        assert np.allclose(rarefy.sum(x, axis), x.sum(axes))
+        assert rarefy.var(x, axis).dtype == np.float32
+
+
+def test_means_of_exact_numbers_and_with_weights() -> None:
+    assert rarefy.mean([10**20, 1]) == 5e19
+    assert rarefy.mean(np.array([1, 2, 4])) == 7 / 3
+    assert rarefy.mean([Decimal("0.1"), Decimal("0.2")]) == 0.15
+    assert rarefy.mean([1.0, 4.0], weights=[2.0, 1.0]) == 2.0
+    assert rarefy.mean([1, 4], weights=["0.2", "0.1"]) == 2.0
+    with pytest.raises(ValueError, match="leave axis out"):
+        rarefy.mean(np.ones(2), 0, weights=np.ones(2))  # type: ignore[call-overload]
+
+
+def test_sums_of_beginnings_and_runs() -> None:
+    x = np.array([1e16, 1.0, -1e16, 0.5])
+    assert rarefy.cumsum(x).tolist() == [1e16, 1e16, 1.0, 1.5]
+    square = np.arange(6.0).reshape(2, 3)
+    assert (rarefy.cumsum(square) == square.cumsum()).all()
+    for axis in [0, 1, -1]:
+        assert (rarefy.cumsum(square, axis) == square.cumsum(axis)).all()
+    assert rarefy.segment_sum(x, [0, 3, 3, 4]).tolist() == [1.0, 0.0, 0.5]
+    assert rarefy.segment_sum(x.astype(np.float32), np.array([1, 4])).dtype == np.float32
+    with pytest.raises(ValueError, match="offsets that do not fall"):
+        rarefy.segment_sum(x, [2, 1])
+    with pytest.raises(ValueError, match="at most 4"):
+        rarefy.segment_sum(x, [0, 5])

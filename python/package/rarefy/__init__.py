@@ -1,7 +1,7 @@
 """Deterministic numerical methods on the GPU and the CPU: kinetic theory, oscillatory integrals, exact sums.
 
 =====================  ====================================================================================
-exact sums             `sum`, `mean`, `norm`, `dot`, `ExactAccumulator`, `decimal_sum`, `decimal_dot`, `dft`
+exact sums             `sum`, `mean`, `var`, `std`, `cumsum`, `segment_sum`, `norm`, `dot`, `ExactAccumulator`, `decimal_sum`, `decimal_dot`, `dft`
 oscillatory integrals  `longman`, `longman_between`
 collision integral     `collide`, `Relaxation`, `CellCollisions`, `rates`
 energy space           `Isotropic`, `isotropic_rates`, `Market`
@@ -66,7 +66,22 @@ from .isotropic import (
     lorenz,
 )
 from .relaxation import Relaxation, RelaxationResult
-from .sums import ExactAccumulator, Spectrum, decimal_dot, decimal_sum, dft, dot, exact_value, mean, norm, sum
+from .sums import (
+    ExactAccumulator,
+    Spectrum,
+    cumsum,
+    decimal_dot,
+    decimal_sum,
+    dft,
+    dot,
+    exact_value,
+    mean,
+    norm,
+    segment_sum,
+    std,
+    sum,
+    var,
+)
 
 __all__ = [
     "BodiesResult",
@@ -102,6 +117,7 @@ __all__ = [
     "cavity",
     "collide",
     "couette",
+    "cumsum",
     "decimal_dot",
     "decimal_sum",
     "dft",
@@ -122,10 +138,13 @@ __all__ = [
     "norm",
     "poiseuille",
     "rates",
+    "segment_sum",
     "shock",
+    "std",
     "sum",
     "two_maxwellians",
     "units",
+    "var",
     "velocities",
     "velocity_moments",
     "wall",

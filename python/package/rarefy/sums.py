@@ -12,9 +12,24 @@ from typing import Any
 import numpy as np
 
 from . import _rarefy
-from ._rarefy import ExactAccumulator, Spectrum, decimal_dot, decimal_sum, dot, mean, norm, sum
+from ._rarefy import ExactAccumulator, Spectrum, cumsum, decimal_dot, decimal_sum, dot, mean, norm, segment_sum, std, sum, var
 
-__all__ = ["ExactAccumulator", "Spectrum", "decimal_dot", "decimal_sum", "dft", "dot", "exact_value", "mean", "norm", "sum"]
+__all__ = [
+    "ExactAccumulator",
+    "Spectrum",
+    "cumsum",
+    "decimal_dot",
+    "decimal_sum",
+    "dft",
+    "dot",
+    "exact_value",
+    "mean",
+    "norm",
+    "segment_sum",
+    "std",
+    "sum",
+    "var",
+]
 
 Number = int | float | str | Decimal
 
