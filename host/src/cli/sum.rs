@@ -2,6 +2,7 @@
 
 mod axis;
 mod outcome;
+mod quantity;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -23,7 +24,8 @@ use crate::signed_digit::decimal::{self, Decimal, Entry, Half, Ledger, TextSum};
 use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 use crate::signed_digit::statistics::{self, Ratio};
 use axis::{Sums, Task};
-use outcome::{Answer, Exact, Outcome, Quantity, Rounding, Shown};
+use outcome::{Answer, Exact, Outcome, Rounding, Shown};
+use quantity::Quantity;
 
 const SUM_EXAMPLES: &str = "\
 Examples:

@@ -5,7 +5,7 @@ use std::path::Path;
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::outcome::Quantity;
+use super::quantity::Quantity;
 use crate::cli::numbers::{Element, Fixed, Layout, Numbers};
 use crate::cli::report::Output;
 use crate::compute::Precision;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::axis::Sums;
+use super::quantity::Quantity;
 use crate::cli::output;
 use crate::cli::text::kept_as_text;
 use crate::compute::{Precision, Resolved};
@@ -15,22 +16,6 @@ use crate::memory_plan::check_host;
 use crate::signed_digit::decimal::{Decimal, Entry, Half};
 use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 use crate::signed_digit::statistics::Ratio;
-
-/// The quantity computed from a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Quantity {
-    Sum,
-    Abs,
-    Squares,
-    Norm,
-    Mean,
-    Var,
-    Std,
-    Cumulative,
-    Offsets,
-    Dot,
-}
 
 /// Most decimals of a rounded result.
 const MOST_PLACES: usize = 1000;
