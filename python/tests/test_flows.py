@@ -289,6 +289,22 @@ def test_a_flow_in_space() -> None:
         rarefy.flow({**case, "body": [{**case["body"][0], "values": solid[0]}]})
 
 
+def test_a_flow_round_an_axis() -> None:
+    result = rarefy.flow(
+        {
+            "gas": {"delta": 1e-9, "linear": True},
+            "domain": {"symmetry": "axis", "x": [0, 1], "y": [0, 1], "h": 0.1},
+            "velocities": {"angles": 16, "speeds": 8, "axial": 8},
+            "sides": {"left": {"kind": "reservoir", "density": 1}, "right": {"kind": "vacuum"}, "top": {"kind": "wall"}},
+        },
+        backend="cpu",
+    )
+    # Clausing's transmission of a tube as long as its radius.
+    flow = 0.671984 * np.sqrt(np.pi) / 2
+    assert abs(result.sides["right"]["mass"] / flow - 1) < 6e-4
+    assert result.z is None
+
+
 def test_bars_of_a_flow_past_a_cylinder() -> None:
     flow = rarefy.flow(_cylinder(), tolerance=1e-4)
     error = flow.discretisation_error

@@ -69,11 +69,6 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
         ),
         (
             "left = { kind = \"stream\", speed_ratio = 1.5 }",
-            "left = { kind = \"split\", left = {}, right = {} }",
-            "sides.left: kind: split; expected one state a side in space",
-        ),
-        (
-            "left = { kind = \"stream\", speed_ratio = 1.5 }",
             "left = { kind = \"stream\", speed_ratio = 1.5, elevation = -10 }",
             "sides.left: a stream at an angle of 0 and an elevation of -10 that enters the mirror at the back",
         ),

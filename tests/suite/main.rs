@@ -25,6 +25,7 @@ mod devices;
 mod driver_start;
 mod emulator;
 mod files_cli;
+mod flow_axis_cli;
 mod flow_case_cli;
 mod flow_cli;
 mod flow_space_cli;

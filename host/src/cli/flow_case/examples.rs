@@ -38,11 +38,21 @@ pub(in crate::cli) enum Example {
     Channel,
     /// A porous medium of spheres.
     Porous3d,
+    /// A round tube between two vessels.
+    Tube,
+    /// A round hole in a thin plate, into vacuum.
+    Orifice,
+    /// A round nozzle.
+    Nozzle,
+    /// A skimmer in a fast stream.
+    Skimmer,
+    /// A blunted cone at Mach 10, round its axis.
+    Probe,
 }
 
 impl Example {
     /// Names of all, as the flag takes them.
-    pub(in crate::cli) const NAMES: [&'static str; 16] = [
+    pub(in crate::cli) const NAMES: [&'static str; 21] = [
         "cylinder",
         "plate",
         "slot",
@@ -59,6 +69,11 @@ impl Example {
         "satellite",
         "channel",
         "porous3d",
+        "tube",
+        "orifice",
+        "nozzle",
+        "skimmer",
+        "probe",
     ];
 
     /// The case file.
@@ -85,6 +100,11 @@ impl Example {
             Self::Satellite => file!("satellite"),
             Self::Channel => file!("channel"),
             Self::Porous3d => file!("porous3d"),
+            Self::Tube => file!("tube"),
+            Self::Orifice => file!("orifice"),
+            Self::Nozzle => file!("nozzle"),
+            Self::Skimmer => file!("skimmer"),
+            Self::Probe => file!("probe"),
         }
     }
 }

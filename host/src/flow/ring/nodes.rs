@@ -5,7 +5,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 use crate::bgk::quadrature::Rule;
 use crate::error::Result;
 use crate::flow::turn::Turn;
-use crate::flow::volume::{Axis, Nodes};
+use crate::flow::volume::{Axis, Nodes, coldest};
 use crate::maxwellian::lanes::LANES;
 
 /// Speeds across the axis, and the areas in the plane across that belong to them; for the linearised equation times the Maxwellian at rest.
@@ -71,7 +71,10 @@ pub(in crate::flow) fn nodes_of(axis: Axis, speeds: &Speeds, turn: Turn) -> Node
         }
         first[side + 1..].fill(weight.len());
     }
+    let along = axis.iter().flat_map(|half| half.w.iter().copied());
+    let across = speeds.iter().map(|(v, area)| area / (2.0 * PI * v));
     Nodes {
+        coldest: coldest([along.collect(), across.collect()]),
         axes: [axis, Axis::default(), Axis::default()],
         v,
         weight,

@@ -92,6 +92,18 @@ pub(in crate::flow) fn swept(
     next
 }
 
+/// The unknowns of a cell at a temperature that the velocities resolve.
+///
+/// The sums over the nodes of a colder equilibrium have another density than its own, and the iteration would not end.
+pub(in crate::flow) fn warmed(gas: &Gas, w: &[f64; UNKNOWNS], coldest: f64) -> [f64; UNKNOWNS] {
+    let mut warmed = *w;
+    let [n, x, y, z, t] = state(gas, w);
+    if !gas.linear && t < coldest {
+        warmed[4] = n * (x * x + y * y + z * z + 1.5 * coldest);
+    }
+    warmed
+}
+
 /// Whether a state can be that of a gas.
 pub(in crate::flow) fn is_admissible(gas: &Gas, w: &[f64; UNKNOWNS]) -> bool {
     let [n, _, _, _, t] = state(gas, w);

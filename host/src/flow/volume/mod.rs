@@ -22,7 +22,7 @@ mod voxels;
 pub(in crate::flow) use gas::{FREQUENCY, equilibrium};
 #[cfg(test)]
 pub(in crate::flow) use nodes::gauss;
-pub(in crate::flow) use nodes::{Axis, Nodes};
+pub(in crate::flow) use nodes::{Axis, Nodes, coldest};
 pub(in crate::flow) use problem::{Problem, edges_of, nodes_of};
 pub(in crate::flow) use results::findings;
 pub use smooth::smoothed;

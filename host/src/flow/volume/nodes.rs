@@ -36,6 +36,21 @@ pub(in crate::flow) struct Nodes {
     pub(in crate::flow) count: usize,
     /// The angles round an axis.
     pub(in crate::flow) turn: Option<Turn>,
+    /// The lowest temperature of a Maxwellian that the nodes hold.
+    pub(in crate::flow) coldest: f64,
+}
+
+/// Temperature over the square of the distance between velocities at which sums over a Maxwellian are 4% off, by `2 exp(-pi^2 T/h^2)`.
+const HELD: f64 = 0.4;
+
+/// The lowest temperature of a Maxwellian that velocities with these widths along each axis hold.
+pub(in crate::flow) fn coldest(axes: impl IntoIterator<Item = Vec<f64>>) -> f64 {
+    let typical = |mut widths: Vec<f64>| {
+        widths.sort_by(f64::total_cmp);
+        widths.get(widths.len() / 2).copied().unwrap_or(0.0)
+    };
+    let widest = axes.into_iter().map(typical).fold(0.0, f64::max);
+    HELD * widest * widest
 }
 
 /// Gauss points of both halves of an axis, for Maxwellians of a temperature.
@@ -108,7 +123,11 @@ impl Half {
 impl Nodes {
     /// The product of three axes.
     pub(in crate::flow) fn new(axes: [Axis; 3]) -> Self {
+        let widths = axes
+            .iter()
+            .map(|[a, b]| [a.w.clone(), b.w.clone()].concat());
         let mut nodes = Self {
+            coldest: coldest(widths),
             v: Default::default(),
             weight: Vec::new(),
             first: [0; 9],

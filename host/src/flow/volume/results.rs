@@ -37,7 +37,13 @@ pub(in crate::flow) fn findings(
         iterations: history.len(),
         change: history.last().copied().unwrap_or(f64::INFINITY),
         status: ending.name().to_owned(),
-        warnings: problem.space.warnings.clone(),
+        warnings: problem
+            .space
+            .warnings
+            .iter()
+            .cloned()
+            .chain(cold(steady))
+            .collect(),
         fields: fields(steady),
         history: history.clone(),
         balance: none(is_round),
@@ -121,6 +127,23 @@ fn in_plane(part: &Taken, length: f64) -> SurfacePoint {
         slip: f64::NAN,
         jump: f64::NAN,
     }
+}
+
+/// The warning of gas that is colder than its velocities hold.
+fn cold(steady: &Steady<'_>) -> Option<String> {
+    let problem = steady.problem;
+    let (gas, least) = (&problem.gas, problem.nodes.coldest);
+    let cells = 0..problem.space.len();
+    let temperature = |k: usize| state(gas, &steady.state.cells[k])[4];
+    let is_cold = |k: &usize| !gas.linear && problem.space.is_gas(*k) && temperature(*k) < least;
+    let cold: Vec<usize> = cells.filter(is_cold).collect();
+    let share = cold.len() as f64 / problem.space.len() as f64;
+    (!cold.is_empty()).then(|| {
+        format!(
+            "in {:.1}% of the cells the gas is colder than {least:.3}, the least that the velocities hold, and collisions warm it there; more velocities hold colder gas",
+            100.0 * share
+        )
+    })
 }
 
 /// A flux of nothing.

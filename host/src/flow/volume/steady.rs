@@ -168,7 +168,7 @@ impl<'a> Steady<'a> {
         let (gas, space) = (&problem.gas, &problem.space);
         let unknowns = self.state.cells.par_iter().enumerate();
         let cells = unknowns.map(|(k, w)| match space.is_gas(k) {
-            true => gas::coefficients(gas, w),
+            true => gas::coefficients(gas, &gas::warmed(gas, w, problem.nodes.coldest)),
             false => [0.0; 9],
         });
         let cells = cells.collect();
@@ -256,7 +256,8 @@ impl<'a> Steady<'a> {
         let cells = next.cells.par_iter_mut().zip(&swept.cells).enumerate();
         cells.for_each(|(k, (w, sums))| {
             if space.is_gas(k) {
-                *w = gas::swept(&problem.gas, w, sums);
+                let warmed = gas::warmed(&problem.gas, w, problem.nodes.coldest);
+                *w = gas::swept(&problem.gas, &warmed, sums);
             }
         });
         let arriving = swept.facets.iter().zip(&problem.emission);

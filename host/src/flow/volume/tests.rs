@@ -101,6 +101,36 @@ fn a_sphere_in_thin_gas_has_its_exact_drag() {
     assert!((loads.frontal_area.unwrap() / (PI / 16.0) - 1.0).abs() < 0.03);
 }
 
+/// A side of two vessels in one state is a side of one vessel, and the halves of its flow are its flow.
+#[test]
+fn a_split_side_has_two_states() {
+    let text = |top: &str| {
+        format!(
+            "gas = {{ delta = 1 }}
+            domain = {{ x = [0, 1], y = [0, 1], z = [0, 1], h = 0.25 }}
+            velocities = {{ points = 6 }}
+            sides = {{ left = {{ kind = \"wall\", temperature = 1.2 }}, right = {{ kind = \"wall\" }}, bottom = {{ kind = \"wall\" }}, top = {top}, back = {MIRROR}, front = {MIRROR} }}"
+        )
+    };
+    let split = |right: f64| {
+        solved(&text(&format!(
+            "{{ kind = \"split\", at = 0.5, left = {{}}, right = {{ density = {right} }} }}"
+        )))
+    };
+    let side = |found: &Findings, name: &str| {
+        let side = found.sides.iter().find(|(side, _)| side == name);
+        side.map(|(_, flux)| flux.mass).unwrap()
+    };
+    let one = solved(&text("{ kind = \"reservoir\" }"));
+    let same = split(1.0);
+    assert_eq!(one.fields, same.fields);
+    let sum = side(&same, "top.left") + side(&same, "top.right");
+    assert!((sum - side(&one, "top")).abs() < 1e-12, "{sum}");
+    // Gas flows from the denser half to the thinner one.
+    let different = split(0.5);
+    assert!(side(&different, "top.left") < -0.05 && side(&different, "top.right") > 0.05);
+}
+
 /// A quarter between mirrors and the whole are the same flow.
 #[test]
 fn mirrors_halve_a_flow() {

@@ -164,7 +164,7 @@ def flow(
     backend: Literal["auto", "cpu", "cuda", "emulator", "reference"] = "auto",
     precision: Literal["f32", "f64"] = "f64",
 ) -> BodiesResult:
-    """A steady flow past and through bodies, in a plane or, where the domain has a ``"z"``, in space.
+    """A steady flow past and through bodies: in a plane, round an axis where the domain has ``"symmetry": "axis"``, or in space where it has a ``"z"``.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def flow(
     progress
         Whether to show a bar.
     backend
-        Where it runs. ``"auto"`` takes a GPU if there is one, and the CPU for linear flows between periodic sides.
+        Where it runs. ``"auto"`` takes a GPU if there is one, and the CPU for flows round an axis and for linear ones between periodic sides.
     precision
         ``"f32"`` on a GPU alone.
 

@@ -1,0 +1,245 @@
+//! `rarefy flow` round an axis and `rarefy tube`: exact values, refusals, files and their forms.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command::{done, folder, number, refused};
+use crate::flow_case_cli::{words, write};
+
+/// A short tube between a vessel and vacuum.
+const TUBE: &str = "\
+gas = { delta = 1e-9, linear = true }
+domain = { symmetry = \"axis\", x = [0, 1], y = [0, 1], h = 0.1 }
+velocities = { angles = 16, speeds = 8, axial = 8 }
+[sides]
+left = { kind = \"reservoir\", density = 1 }
+right = { kind = \"vacuum\" }
+top = { kind = \"wall\" }
+";
+
+/// A body in a slow stream.
+const BALL: &str = "\
+gas = { gas = \"argon\", pressure = 1, temperature = 300, length = 0.01 }
+domain = { symmetry = \"axis\", x = [-1.5, 1.5], y = [0, 1.5], h = 0.125 }
+velocities = { angles = 8, speeds = 6, axial = 6 }
+solver = { tolerance = 1e-4 }
+[sides]
+left = { kind = \"stream\", speed_ratio = 0.5 }
+right = { kind = \"stream\", speed_ratio = 0.5 }
+top = { kind = \"stream\", speed_ratio = 0.5 }
+[[body]]
+name = \"ball\"
+shape = \"circle\"
+radius = 0.5
+";
+
+fn read(at: &Path) -> Value {
+    serde_json::from_slice(&fs::read(at.join("run.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn wrong_cases_are_refused_in_one_line_with_the_place() {
+    let dir = folder();
+    let at = dir.path();
+    for (text, from, to, what) in [
+        (
+            TUBE,
+            "y = [0, 1]",
+            "y = [-1, 1]",
+            "domain.y: [-1, 1]; expected distances from the axis, from 0 on",
+        ),
+        (
+            TUBE,
+            "y = [0, 1]",
+            "y = [0.5, 1]",
+            "sides.bottom: none; expected a side at the least radius, y = 0.5",
+        ),
+        (
+            TUBE,
+            "top = {",
+            "bottom = { kind = \"wall\" }\ntop = {",
+            "sides.bottom: given; expected no bottom: y = 0 is the axis",
+        ),
+        (
+            TUBE,
+            "symmetry = \"axis\", ",
+            "",
+            "sides.bottom: none; expected a side",
+        ),
+        (
+            TUBE,
+            "h = 0.1",
+            "h = 0.1, z = [0, 1]",
+            "domain.symmetry: \"axis\" beside z; expected no z round an axis",
+        ),
+        (
+            TUBE,
+            "speeds = 8, axial = 8",
+            "speeds = 8",
+            "velocities.kind: polar; expected kind = \"axis\" or \"uniform\" round an axis",
+        ),
+        (
+            TUBE,
+            "angles = 16",
+            "angles = 15",
+            "velocities.angles: 15; expected an even number of directions of a half turn, from 4",
+        ),
+        (
+            TUBE,
+            "top = { kind = \"wall\" }",
+            "top = { kind = \"periodic\" }",
+            "sides.top.kind: periodic; expected another kind: a flow round an axis repeats along x",
+        ),
+        (
+            BALL,
+            "left = { kind = \"stream\", speed_ratio = 0.5 }",
+            "left = { kind = \"stream\", speed_ratio = 0.5, angle = 20 }",
+            "sides.left.angle: 20; expected a stream along the axis: angle = 0 or 180",
+        ),
+        (
+            BALL,
+            "radius = 0.5",
+            "radius = 0.5\ncentre = [0, 0.2]",
+            "body 1: place: y = -0.3 to 0.7, across the axis; expected a body at y >= 0, or one that",
+        ),
+        (
+            BALL,
+            "radius = 0.5",
+            "radius = 0.5\nrotation = 1",
+            "body 1: rotation: 1; expected no rotation round an axis: swirl is not computed",
+        ),
+        (
+            BALL,
+            "radius = 0.5",
+            "radius = 0.5\nvelocity = [0, 1]",
+            "body 1: velocity: [0, 1, 0]; expected a velocity along the axis, [x, 0]",
+        ),
+        (
+            BALL,
+            "radius = 0.5",
+            "radius = 0.5\naccommodation = 0.5",
+            "body 1: accommodation: 0.5; expected 1 in space and round an axis",
+        ),
+        (
+            BALL,
+            "shape = \"circle\"",
+            "shape = \"sphere\"",
+            "body 1: shape: sphere; expected a shape of the plane",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        write(at, "case.toml", &text.replacen(from, to, 1));
+        refused(at, &["flow", "case.toml"], what);
+    }
+    write(at, "case.toml", TUBE);
+    let line = words("flow case.toml --backend emulator");
+    refused(at, &line, "for a flow round an axis");
+    for (line, what) in [
+        ("tube", "--delta"),
+        ("tube --delta 0", "from 1e-9 to 300"),
+        ("tube --delta 1e4", "delta/4 + 1.02"),
+        ("tube --delta 1 --accommodation 1.5", "at most 1"),
+        ("tube --delta 1 --model es", "bgk"),
+    ] {
+        refused(at, &words(line), what);
+    }
+}
+
+/// A tube lets Clausing's share of the molecules pass; its flow has an error that covers the difference.
+#[test]
+fn a_tube_has_clausings_transmission_and_an_error() {
+    let dir = folder();
+    let at = dir.path();
+    write(at, "tube.toml", TUBE);
+    done(at, &words("flow tube.toml --out tube --quiet"));
+    let result = &read(&at.join("tube"))["result"];
+    let passage = &result["passages"][0];
+    let transmission = number(&passage["transmission"]);
+    assert!(
+        (transmission / 0.671_984 - 1.0).abs() < 6e-4,
+        "{transmission}"
+    );
+    let flow = number(&result["mass_flow"]);
+    let error = number(&result["discretisation_error"]["mass_flow"]["total"]);
+    let exact = 0.671_984 * std::f64::consts::PI.sqrt() / 2.0;
+    assert!(
+        (flow - exact).abs() < error && error < 0.02 * flow,
+        "{flow} {error}"
+    );
+}
+
+/// Loads and flows are of whole bodies; walls and fields have the files of a plane.
+#[test]
+fn a_ball_has_loads_in_newtons_and_the_files_of_a_plane() {
+    let dir = folder();
+    let at = dir.path();
+    write(at, "ball.toml", BALL);
+    let output = done(at, &words("flow ball.toml --out ball"));
+    let summary = String::from_utf8(output.stdout).unwrap();
+    assert!(summary.contains("round an axis"), "{summary}");
+    let folder = at.join("ball");
+    let record = read(&folder);
+    let body = &record["result"]["bodies"][0];
+    let (drag, force) = (number(&body["drag_coefficient"]), number(&body["force_x"]));
+    let front = number(&body["frontal_area"]);
+    assert!(
+        (front / (0.25 * std::f64::consts::PI) - 1.0).abs() < 0.02,
+        "{front}"
+    );
+    assert!((drag - force / (0.5 * 0.25 * front)).abs() < 1e-12 * drag);
+    assert!(number(&body["force_x_n"]) > 0.0 && body["force_z"].is_null());
+    assert!(body["lift_coefficient"].is_null() && number(&body["force_y"]) == 0.0);
+    for name in [
+        "surface.csv",
+        "walls.vtp",
+        "flow.vti",
+        "speed.png",
+        "surface.png",
+    ] {
+        assert!(folder.join(name).is_file(), "{name}");
+    }
+    let surface = fs::read_to_string(folder.join("surface.csv")).unwrap();
+    assert!(
+        surface.starts_with("body,curve,arc,angle,x,y,"),
+        "{surface}"
+    );
+    // The record runs the run again.
+    done(at, &words("flow ball/case.toml --out again --quiet"));
+    let again = &read(&at.join("again"))["result"]["bodies"][0];
+    assert_eq!(again["force_x"], body["force_x"]);
+}
+
+/// Tubes have the known coefficients, one row a rarefaction.
+#[test]
+fn infinite_tubes_are_tabulated() {
+    let dir = folder();
+    let at = dir.path();
+    let line = "tube --delta 0.1,1,10 --model bgk --out tubes --quiet";
+    done(at, &words(line));
+    let folder = at.join("tubes");
+    let rows = &read(&folder)["result"]["tube"];
+    // The values of a separate program, to about its last digit.
+    for (k, expected) in [1.4041, 1.4584, 3.5641].into_iter().enumerate() {
+        let found = number(&rows[k]["g_p"]);
+        let error = number(&rows[k]["discretisation_error"]["g_p"]);
+        assert!((found / expected - 1.0).abs() < 4e-4, "{found} {expected}");
+        assert!(error > 0.0 && error < 2e-3 * found, "{error}");
+        assert!(number(&rows[k]["g_t"]) > 0.0);
+    }
+    let table = fs::read_to_string(folder.join("tube.csv")).unwrap();
+    assert_eq!(table.lines().count(), 4, "{table}");
+    assert!(
+        table.starts_with("delta,g_p,g_p_error,g_t,g_t_error\n"),
+        "{table}"
+    );
+    assert!(folder.join("tube.png").is_file());
+    // A wall that mirrors a part lets more pass.
+    done(
+        at,
+        &words("tube --delta 1 --model bgk --accommodation 0.8 --no-verify --out smooth --quiet"),
+    );
+    let smooth = number(&read(&at.join("smooth"))["result"]["tube"][0]["g_p"]);
+    assert!(smooth > number(&rows[1]["g_p"]) + 0.3, "{smooth}");
+}
