@@ -130,10 +130,10 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
         ),
     ] {
         assert!(text.contains(from), "{from}");
-        write(at, "case.toml", &text.replacen(from, to, 1));
+        write(at, &text.replacen(from, to, 1));
         refused(at, &["flow", "case.toml"], what);
     }
-    write(at, "case.toml", TUBE);
+    write(at, TUBE);
     let line = words("flow case.toml --backend emulator");
     refused(at, &line, "for a flow round an axis");
     for (line, what) in [
@@ -152,8 +152,8 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
 fn a_tube_has_clausings_transmission_and_an_error() {
     let dir = folder();
     let at = dir.path();
-    write(at, "tube.toml", TUBE);
-    done(at, &words("flow tube.toml --out tube --quiet"));
+    write(at, TUBE);
+    done(at, &words("flow case.toml --out tube --quiet"));
     let result = &read(&at.join("tube"))["result"];
     let passage = &result["passages"][0];
     let transmission = number(&passage["transmission"]);
@@ -175,8 +175,8 @@ fn a_tube_has_clausings_transmission_and_an_error() {
 fn a_ball_has_loads_in_newtons_and_the_files_of_a_plane() {
     let dir = folder();
     let at = dir.path();
-    write(at, "ball.toml", BALL);
-    let output = done(at, &words("flow ball.toml --out ball"));
+    write(at, BALL);
+    let output = done(at, &words("flow case.toml --out ball"));
     let summary = String::from_utf8(output.stdout).unwrap();
     assert!(summary.contains("round an axis"), "{summary}");
     let folder = at.join("ball");

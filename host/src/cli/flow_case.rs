@@ -130,6 +130,7 @@ pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
         search.as_ref(),
         &mut report,
     )?;
+    errors.report(&mut report, search.as_ref().map(|search| &search.reached));
     let outcome = Outcome::new(case, found, errors)?;
     report.set("result", outcome.result());
     if let Some(units) = &outcome.units {
@@ -169,7 +170,7 @@ pub(super) struct Search {
     reached: Reached,
 }
 
-/// Errors of the results, and their warnings.
+/// Errors of the results.
 pub(super) fn errors(
     (command, quiet): (&'static str, bool),
     verify: &VerifyArgs,
@@ -189,7 +190,6 @@ pub(super) fn errors(
         }
     };
     report.time("repeats", begun.elapsed());
-    found.report(report, search.map(|search| &search.reached));
     Ok(found)
 }
 

@@ -20,6 +20,9 @@ use crate::flow::{Drive, Grids, Machine, ModelName, Tube};
 /// Largest rarefaction parameter: the iteration for thicker gas takes too long.
 const THICKEST: f64 = 300.0;
 
+/// Largest relative error that passes without a warning.
+const ADMITTED: f64 = 0.01;
+
 const EXAMPLES: &str = "\
 Examples:
   rarefy tube --delta 1                        G_P and G_T with their errors
@@ -167,6 +170,13 @@ fn coefficient(
     let error = flow
         .map(|(finding, of)| finding.error.total / of.value.abs())
         .next();
+    if let Some(share) = error.filter(|share| *share > ADMITTED) {
+        report.warn(format!(
+            "delta {}: the discretisation leaves an error of {:.1}%; --accuracy {ADMITTED} takes finer cells and more velocities",
+            short(tube.delta),
+            100.0 * share
+        ));
+    }
     let error = error.map(|share| share * value.abs());
     Ok((Coefficient { value, error }, found.iterations))
 }

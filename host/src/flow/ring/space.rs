@@ -12,6 +12,9 @@ use crate::flow::volume::{Closure, Facet, Space};
 /// A whole turn.
 const TURN: f64 = 2.0 * PI;
 
+/// Share of the faces of a ring below which its wall is roundoff.
+const SLIVER: f64 = 1e-12;
+
 /// The rings of a plane.
 pub(in crate::flow) fn space_of(plane: space::Space) -> Space {
     let cells = 0..plane.len();
@@ -75,17 +78,25 @@ pub(in crate::flow) fn space_of(plane: space::Space) -> Space {
 /// The wall of a ring, of the body whose segment is longest.
 fn facet(cell: usize, segments: &[space::Segment], space: &Space, rings: &Rings) -> Facet {
     let open = space.open[cell];
-    let along = open[1] - open[0];
-    let across = open[3] - open[2] - rings.area[cell];
-    let area = along.hypot(across).max(f64::MIN_POSITIVE);
     let length: f64 = segments.iter().map(|s| s.length).sum();
-    let mean = |k: usize| segments.iter().map(|s| s.length * s.point[k]).sum::<f64>() / length;
+    let mean = |of: &dyn Fn(&space::Segment) -> f64| {
+        segments.iter().map(|s| s.length * of(s)).sum::<f64>() / length
+    };
+    let point = [0, 1].map(|k: usize| mean(&|s| s.point[k]));
+    let mut wall = [open[1] - open[0], open[3] - open[2] - rings.area[cell]];
+    let faces: f64 = open.iter().sum();
+    if wall[0].hypot(wall[1]) < SLIVER * faces {
+        // The faces' roundoff would be the wall: at an apex on the axis it has no area.
+        let area = TURN * (point[1] * length).max(f64::MIN_POSITIVE.sqrt());
+        wall = [0, 1].map(|k: usize| area * mean(&|s| s.normal[k]));
+    }
+    let area = wall[0].hypot(wall[1]);
     let longest = segments.iter().max_by(|a, b| a.length.total_cmp(&b.length));
     Facet {
         cell,
         area,
-        normal: [along / area, across / area, 0.0],
-        point: [mean(0), mean(1), 0.0],
+        normal: [wall[0] / area, wall[1] / area, 0.0],
+        point: [point[0], point[1], 0.0],
         body: longest.map_or(0, |segment| segment.body),
         corners: Vec::new(),
     }
