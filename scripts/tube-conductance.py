@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 LENGTHS = [1, 2, 5, 10]
-RAREFACTIONS = [0.01, 0.1, 1, 10]
+# Thicker gas needs hundreds of iterations, for no correction by the equations of the continuum is made.
+RAREFACTIONS = [0.01, 0.1, 1]
 # Vessels reach this many radii beyond the ends.
 VESSEL = 10
 

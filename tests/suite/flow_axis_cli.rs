@@ -66,6 +66,12 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
             TUBE,
             "symmetry = \"axis\", ",
             "",
+            "velocities.kind: axis; expected symmetry = \"axis\" in [domain], to which",
+        ),
+        (
+            TUBE,
+            "symmetry = \"axis\", x = [0, 1], y = [0, 1], h = 0.1 }\nvelocities = { angles = 16, speeds = 8, axial = 8 }",
+            "x = [0, 1], y = [0, 1], h = 0.1 }",
             "sides.bottom: none; expected a side",
         ),
         (
@@ -90,13 +96,13 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
             TUBE,
             "top = { kind = \"wall\" }",
             "top = { kind = \"periodic\" }",
-            "sides.top.kind: periodic; expected another kind: a flow round an axis repeats along x",
+            "sides.top: kind: periodic; expected another kind: a flow round an axis repeats along x",
         ),
         (
             BALL,
             "left = { kind = \"stream\", speed_ratio = 0.5 }",
             "left = { kind = \"stream\", speed_ratio = 0.5, angle = 20 }",
-            "sides.left.angle: 20; expected a stream along the axis: angle = 0 or 180",
+            "sides.left: angle: 20; expected a stream along the axis: angle = 0 or 180",
         ),
         (
             BALL,
