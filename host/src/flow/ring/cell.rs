@@ -3,7 +3,8 @@
 use rarefy_kernels::flow::gas::fused;
 use rarefy_kernels::math::Real;
 
-/// TEMPORARY copy.
+/// Share of the second-order solution whose least outgoing value is `least`, where the step has `step`: that of the cells of a plane in
+/// [`rarefy_kernels::flow::cell`], which keeps it to itself.
 #[inline(always)]
 fn share<T: Real>(step: T, least: T) -> T {
     const FLOOR: f64 = 0.25;
