@@ -204,7 +204,8 @@ def test_variances_are_rounded_once() -> None:
     assert rarefy.std(["0.1", "0.3"]) == 0.1
     assert math.isnan(rarefy.var([1.0], ddof=1))
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
-    for axis in [0, -1, (0, 2), [1, 0]]:
+    choices: list[int | tuple[int, ...] | list[int]] = [0, -1, (0, 2), [1, 0]]
+    for axis in choices:
         axes = axis if isinstance(axis, int) else tuple(axis)
         assert np.allclose(rarefy.var(x, axis), x.var(axes), rtol=1e-5)
         assert np.allclose(rarefy.std(x, axis, ddof=1), x.std(axes, ddof=1), rtol=1e-5)
