@@ -355,33 +355,17 @@ struct Incoming<'a> {
 
 impl Incoming<'_> {
     #[inline(always)]
-    fn load(&self, values: &[f64], face: usize) -> Lanes<f64> {
-        let at = face * self.round.sweep.nodes.len() + self.node;
-        let mut lanes = NOTHING;
-        lanes.copy_from_slice(&values[at..][..LANES]);
-        lanes
-    }
-
-    #[inline(always)]
     fn through<const LINEAR: bool, const FUSED: bool>(
         &self,
         side: usize,
         face: usize,
     ) -> Lanes<f64> {
         match &self.round.input.sides[side] {
-            Inflow::Same(c) => self.velocity.equilibrium::<LINEAR, FUSED>(c),
-            Inflow::Faces(faces) => self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]),
-            Inflow::Wall(faces, share, values) => {
-                let own = self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]);
-                let mut mixed = self.load(values, face);
-                for l in 0..LANES {
-                    mixed[l] = share * own[l] + (1.0 - share) * mixed[l];
-                }
-                mixed
-            }
-            Inflow::Values(values) => self.load(values, face),
             Inflow::Mirror if side < 2 => self.image[self.step * self.round.rows + face],
-            Inflow::Mirror | Inflow::Closed(_) => NOTHING,
+            inflow => {
+                let at = face * self.round.sweep.nodes.len() + self.node;
+                self.velocity.inflow::<LINEAR, FUSED>(inflow, face, at)
+            }
         }
     }
 }

@@ -220,18 +220,7 @@ mod tests {
         ];
         for (at, axes) in sets.into_iter().enumerate() {
             let nodes = Nodes::new(axes);
-            let c = [
-                1.0 / std::f64::consts::PI.powf(1.5),
-                0.0,
-                0.0,
-                0.0,
-                1.0,
-                0.0,
-                0.0,
-                0.0,
-                0.0,
-            ];
-            let [density, energy] = nodes.hold(&c);
+            let [density, energy] = nodes.hold(&crate::flow::volume::MAXWELLIAN_AT_REST);
             assert!((density - 1.0).abs() < 2e-4, "{at}: {density}");
             assert!((energy - 1.5).abs() < 2e-3, "{at}: {energy}");
             for axis in 0..3 {

@@ -457,36 +457,20 @@ struct Incoming<'a> {
 
 impl Incoming<'_> {
     #[inline(always)]
-    fn load(&self, values: &[f64], face: usize) -> Lanes<f64> {
-        let at = face * self.nodes + self.chunk.first;
-        let mut lanes = NOTHING;
-        lanes.copy_from_slice(&values[at..][..LANES]);
-        lanes
-    }
-
-    #[inline(always)]
     fn through<const LINEAR: bool, const FUSED: bool>(
         &self,
         side: usize,
         face: usize,
     ) -> Lanes<f64> {
         match &self.input.sides[side] {
-            Inflow::Same(c) => self.velocity.equilibrium::<LINEAR, FUSED>(c),
-            Inflow::Faces(faces) => self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]),
-            Inflow::Wall(faces, share, values) => {
-                let own = self.velocity.equilibrium::<LINEAR, FUSED>(&faces[face]);
-                let mut mixed = self.load(values, face);
-                for l in 0..LANES {
-                    mixed[l] = share * own[l] + (1.0 - share) * mixed[l];
-                }
-                mixed
-            }
-            Inflow::Values(values) => self.load(values, face),
             Inflow::Mirror => {
                 let axis = side / 2;
                 self.images.0[self.chunk.octant ^ (1 << axis)][axis][face]
             }
-            Inflow::Closed(_) => NOTHING,
+            inflow => {
+                let at = face * self.nodes + self.chunk.first;
+                self.velocity.inflow::<LINEAR, FUSED>(inflow, face, at)
+            }
         }
     }
 }
@@ -534,6 +518,32 @@ impl Velocities {
             all[l] = kernels::equilibrium::<f64, LINEAR, FUSED>(c, self.at(l), exponential);
         }
         all
+    }
+
+    /// The inflow through a face from what is known before the sweep; `at` is the place of the first node among given values. A mirror and closed rows have
+    /// nothing yet.
+    #[inline(always)]
+    pub(in crate::flow) fn inflow<const LINEAR: bool, const FUSED: bool>(
+        &self,
+        inflow: &Inflow,
+        face: usize,
+        at: usize,
+    ) -> Lanes<f64> {
+        let mut lanes = NOTHING;
+        match inflow {
+            Inflow::Same(c) => return self.equilibrium::<LINEAR, FUSED>(c),
+            Inflow::Faces(faces) => return self.equilibrium::<LINEAR, FUSED>(&faces[face]),
+            Inflow::Wall(faces, share, values) => {
+                let own = self.equilibrium::<LINEAR, FUSED>(&faces[face]);
+                lanes.copy_from_slice(&values[at..][..LANES]);
+                for l in 0..LANES {
+                    lanes[l] = share * own[l] + (1.0 - share) * lanes[l];
+                }
+            }
+            Inflow::Values(values) => lanes.copy_from_slice(&values[at..][..LANES]),
+            Inflow::Mirror | Inflow::Closed(_) => {}
+        }
+        lanes
     }
 
     /// A full cell with faces of these areas: value, and outflow along x, y and z.
