@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Transmission of tubes between two vessels over their length and the rarefaction, as a table in Markdown.
+"""Transmission of tubes, as the tables of docs/flow-axis.md in Markdown.
 
     python3 scripts/tube-conductance.py [path of rarefy]
 
-Each number is that of `rarefy flow` for a linearised flow round an axis, with both vessels in the domain. Without collisions it is
-Clausing's transmission.
+Each number is that of `rarefy flow` for a linearised flow round an axis. The first table has no collisions and the reservoirs at the ends, beside
+Clausing's integral equation. The second has both vessels in the domain, over length and rarefaction.
 """
 
 import json
@@ -13,6 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+# Transmission by Clausing's integral equation.
+EXACT = {0.1: 0.952399, 0.5: 0.801271, 1: 0.671984, 2: 0.514231, 5: 0.310525, 10: 0.190942, 20: 0.109321}
+# Cells a radius, angles, speeds and points along the axis.
+GRIDS = [(10, 16, 8), (20, 32, 12)]
 LENGTHS = [1, 2, 5, 10]
 # Thicker gas needs hundreds of iterations, for no correction by the equations of the continuum is made.
 RAREFACTIONS = [0.01, 0.1, 1]
@@ -42,6 +46,42 @@ size = [{length}, 100]
 """
 
 
+BARE = """\
+gas = {{ delta = 1e-9, linear = true }}
+domain = {{ symmetry = "axis", x = [0, {length}], y = [0, 1], h = {h} }}
+velocities = {{ angles = {angles}, speeds = {speeds}, axial = {speeds} }}
+[sides]
+left = {{ kind = "reservoir", density = 1 }}
+right = {{ kind = "vacuum" }}
+top = {{ kind = "wall" }}
+"""
+
+
+def result_of(command: str, text: str, flag: str) -> dict:
+    """The result of a case."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "case.toml").write_text(text)
+        line = [command, "flow", "case.toml", "--json", "--quiet", flag]
+        done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)["result"]
+
+
+def without_collisions(command: str) -> None:
+    """The table of tubes without collisions."""
+    names = " | ".join(f"{cells} cells a radius, {angles} angles, {speeds} x {speeds} | error" for cells, angles, speeds in GRIDS)
+    print(f"| L/R | exact | {names} |")
+    print("|---|---|" + "---|---|" * len(GRIDS))
+    for length, exact in EXACT.items():
+        row = [f"{length}", f"{exact}"]
+        for cells, angles, speeds in GRIDS:
+            case = BARE.format(length=length, h=1 / cells, angles=angles, speeds=speeds)
+            value = result_of(command, case, "--no-verify")["passages"][0]["transmission"]
+            row += [f"{value:.5f}", f"{100 * (value / exact - 1):.3f}%"]
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
 def transmission(command: str, length: float, delta: float) -> tuple[float, float]:
     """The transmission, and the relative error of the flow."""
     text = CASE.format(
@@ -53,20 +93,15 @@ def transmission(command: str, length: float, delta: float) -> tuple[float, floa
         end=length + 0.3,
         middle=length / 2,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        case = Path(folder, "case.toml")
-        case.write_text(text)
-        line = [command, "flow", str(case), "--json", "--quiet", "--verify"]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    result = json.loads(done.stdout)["result"]
+    result = result_of(command, text, "--verify")
     error = result["discretisation_error"]["mass_flow"]["total"] / result["mass_flow"]
     return result["passages"][0]["transmission"], error
 
 
 def main() -> None:
     command = sys.argv[1] if len(sys.argv) > 1 else "rarefy"
+    without_collisions(command)
+    print()
     names = " | ".join(f"L/R = {length}" for length in LENGTHS)
     print(f"| delta | {names} |")
     print("|---|" + "---|" * len(LENGTHS))
