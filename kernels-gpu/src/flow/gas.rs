@@ -8,7 +8,9 @@
 //! S_g = g (1 + k.c (c^2/T - 2)),   S_h = h (1 + k.c (c^2/T - 1)),   k = (8/5) (1 - Pr) q/(n T^2)
 //! ```
 //!
-//! with k = 0 for BGK and the second line Shakhov's model. The linearised equation has `f = M (1 + ...)` with the perturbations g and h over the Maxwellian at rest:
+//! with k = 0 for BGK and the second line Shakhov's model. The internal energy of molecules that rotate
+//! is a function of the form of g, with its density as n and `1 + k.c (c^2/T - 2) + b.c` in the parenthesis; no h belongs to it.
+//! The linearised equation has `f = M (1 + ...)` with the perturbations g and h over the Maxwellian at rest:
 //!
 //! ```text
 //! S_g = n + 2 u.v + T (v^2 - 1) + k.v (v^2 - 2),   S_h = (n + 2 u.v + T v^2 + k.v (v^2 - 1))/2,   k = (8/5) (1 - Pr) q
@@ -24,11 +26,14 @@ pub const MOMENTS: usize = 4;
 
 /// Numbers of a cell that its equilibrium is evaluated from.
 ///
-/// Nonlinear: n/(pi T), u, 1/T, k, nu, T/2. Linear: n, 2u, T, k, nu, 1/2.
-pub type Coefficients<T> = [T; 8];
+/// Nonlinear: n/(pi T), u, 1/T, k, nu, T/2, b. Linear: n, 2u, T, k, nu, 1/2, and no more.
+pub type Coefficients<T> = [T; 10];
 
 /// The place of the relaxation frequency among the [`Coefficients`].
 pub const FREQUENCY: usize = 6;
+
+/// The place of b among the [`Coefficients`].
+pub const DRIFT: usize = 8;
 
 /// `a b + c`, rounded once if `FUSED`.
 #[inline(always)]
@@ -36,9 +41,9 @@ pub fn fused<T: Real, const FUSED: bool>(a: T, b: T, c: T) -> T {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// The equilibrium of a cell or a face at a node: both functions.
+/// The equilibrium of a cell or a face at a node: both functions; b counts if `INTERNAL`.
 #[inline(always)]
-pub fn equilibrium<T: Real, const LINEAR: bool, const FUSED: bool>(
+pub fn equilibrium<T: Real, const LINEAR: bool, const INTERNAL: bool, const FUSED: bool>(
     c: &Coefficients<T>,
     [vx, vy]: [T; 2],
     exponential: impl Fn(T) -> T,
@@ -60,7 +65,11 @@ pub fn equilibrium<T: Real, const LINEAR: bool, const FUSED: bool>(
         let g = c[0] * exponential(-square);
         let k = fused::<T, FUSED>(c[4], cx, c[5] * cy);
         let h = g * c[7];
-        let weighed = k * (square - T::ONE);
+        let mut weighed = k * (square - T::ONE);
+        if INTERNAL {
+            let b = fused::<T, FUSED>(c[DRIFT], cx, c[DRIFT + 1] * cy);
+            weighed += b;
+        }
         [
             fused::<T, FUSED>(g, weighed - k, g),
             fused::<T, FUSED>(h, weighed, h),

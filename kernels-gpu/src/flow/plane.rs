@@ -1,7 +1,9 @@
 //! The sweep of a plane with bodies, and the sums over its blocks.
 
 use super::cell::{self, Fluxes};
-use super::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS, add_flux, add_sums, equilibrium};
+use super::gas::{
+    Coefficients, DRIFT, FREQUENCY, MOMENTS, UNKNOWNS, add_flux, add_sums, equilibrium,
+};
 use super::layout::{PlaneShape, code, side, wall};
 use crate::bgk::exponential::exponential;
 use crate::kernel;
@@ -26,10 +28,26 @@ kernel! {
     }
 }
 
+kernel! {
+    /// The drifts b of the cells' internal energy for [`flow_plane_internal()`], two numbers a cell, in the order of each quadrant: `to[quadrant][place]`. One thread a place.
+    pub fn flow_drifts<T: Real>(t, drifts: In<f64>, to: Out<Quad<T>>; shape: PlaneShape) for f32, f64 {
+        let item = t.global_idx() as u32;
+        let quadrant = quotient(item, shape.places());
+        if quadrant < 4
+            && let Some(cell) = shape.cell_at(quadrant, item - quadrant * shape.places())
+        {
+            let number = |k: usize| T::from_f64(drifts.get(t, 2 * cell as usize + k));
+            to.set(t, item as usize, Quad([number(0), number(1), T::ZERO, T::ZERO]));
+        }
+    }
+}
+
 /// Input of [`flow_plane()`].
 #[derive(Clone, Copy)]
 struct Input<'a, T: Real> {
     fields: In<'a, Quad<T>>,
+    /// Of internal energy alone.
+    drifts: In<'a, Quad<T>>,
     codes: In<'a, u32>,
     widths: In<'a, T>,
     nodes: In<'a, Quad<T>>,
@@ -76,7 +94,7 @@ impl Direction {
 #[inline(always)]
 fn joined<T: Real>(a: Quad<T>, b: Quad<T>) -> Coefficients<T> {
     let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a.0, b.0);
-    [a0, a1, a2, a3, b0, b1, b2, b3]
+    [a0, a1, a2, a3, b0, b1, b2, b3, T::ZERO, T::ZERO]
 }
 
 impl<T: Real> Input<'_, T> {
@@ -86,7 +104,7 @@ impl<T: Real> Input<'_, T> {
     fn emitted<S: Simt, const LINEAR: bool>(&self, t: &S, at: u32, v: [T; 2]) -> [T; 2] {
         let a = self.emission.get(t, 2 * at as usize);
         let b = self.emission.get(t, 2 * at as usize + 1);
-        equilibrium::<T, LINEAR, true>(&joined(a, b), v, exponential)
+        equilibrium::<T, LINEAR, false, true>(&joined(a, b), v, exponential)
     }
 
     /// The incoming molecules at a face of a side, at a node: both functions.
@@ -199,7 +217,7 @@ fn accumulate<S: Simt, T: Real, const N: usize>(
 
 #[inline(always)]
 #[track_caller]
-fn plane<S: Simt, T: Real, const LINEAR: bool>(
+fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
     t: &S,
     input: &Input<'_, T>,
     output: &Output<'_, T>,
@@ -295,7 +313,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
                     exchange.set(t, write + l * above, T::ZERO);
                 }
             } else {
-                let cell = Cell {
+                let mut cell = Cell {
                     c: joined(
                         input.fields.get(t, 2 * place as usize),
                         input.fields.get(t, 2 * place as usize + 1),
@@ -306,6 +324,10 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
                     ],
                     kind,
                 };
+                if INTERNAL {
+                    let Quad([x, y, _, _]) = input.drifts.get(t, place as usize);
+                    (cell.c[DRIFT], cell.c[DRIFT + 1]) = (x, y);
+                }
                 let mut sums = [T::ZERO; UNKNOWNS];
                 let mut arrivals = [T::ZERO; MOMENTS];
                 for l in 0..lanes {
@@ -318,7 +340,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
                     ];
                     let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
                     let v = [vx, vy];
-                    let local = equilibrium::<T, LINEAR, true>(&cell.c, v, exponential);
+                    let local = equilibrium::<T, LINEAR, INTERNAL, true>(&cell.c, v, exponential);
                     let found = if kind == code::FULL {
                         cell.full::<LINEAR>(v, local, inflow)
                     } else {
@@ -575,9 +597,9 @@ kernel! {
         shape: PlaneShape,
     ) for f32, f64
     shared { exchange: [T; 2 * shape.lanes * (3 * shape.rows + 2)] } {
-        let input = Input { fields, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
+        let input = Input { fields, drifts: fields, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
         let output = Output { sums, arrivals, faces, passing, carried };
-        plane::<Machine, T, false>(t, &input, &output, exchange);
+        plane::<Machine, T, false, false>(t, &input, &output, exchange);
     }
 }
 
@@ -589,9 +611,23 @@ kernel! {
         shape: PlaneShape,
     ) for f32, f64
     shared { exchange: [T; 2 * shape.lanes * (3 * shape.rows + 2)] } {
-        let input = Input { fields, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
+        let input = Input { fields, drifts: fields, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
         let output = Output { sums, arrivals, faces, passing, carried };
-        plane::<Machine, T, true>(t, &input, &output, exchange);
+        plane::<Machine, T, true, false>(t, &input, &output, exchange);
+    }
+}
+
+kernel! {
+    /// [`flow_plane()`] for the internal energy of molecules that rotate, whose equilibrium has a drift; its second function counts nowhere.
+    pub fn flow_plane_internal<T: Real>(
+        t, fields: In<Quad<T>>, drifts: In<Quad<T>>, codes: In<u32>, widths: In<T>, nodes: In<Quad<T>>, walls: In<T>, emission: In<Quad<T>>, sides: In<f64>, images: In<u32>,
+        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<T>, carried: InOut<T>;
+        shape: PlaneShape,
+    ) for f32, f64
+    shared { exchange: [T; 2 * shape.lanes * (3 * shape.rows + 2)] } {
+        let input = Input { fields, drifts, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
+        let output = Output { sums, arrivals, faces, passing, carried };
+        plane::<Machine, T, false, true>(t, &input, &output, exchange);
     }
 }
 

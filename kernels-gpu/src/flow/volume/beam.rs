@@ -1,6 +1,6 @@
 //! Velocities with the same components along x and y: the parts of the formulas of [`gas`](super::gas) that they share.
 
-use super::gas::{Coefficients, MOMENTS, UNKNOWNS, about};
+use super::gas::{Coefficients, DRIFT, MOMENTS, UNKNOWNS, about};
 use crate::bgk::exponential::exponential;
 use crate::math::Real;
 
@@ -23,7 +23,7 @@ pub struct Beam<T> {
     square: T,
     /// k along it.
     heat: T,
-    /// Density and drift along it, of the linearised equation.
+    /// Density and drift along it, of the linearised equation; of internal energy what b has along it.
     drift: T,
     /// The velocity along z that the sums are about.
     about: T,
@@ -32,14 +32,21 @@ pub struct Beam<T> {
 impl<T: Real> Beam<T> {
     /// The shared parts at a pair of velocities.
     #[inline(always)]
-    pub fn new<const LINEAR: bool>(c: &Coefficients<T>, [vx, vy]: [T; 2]) -> Self {
+    pub fn new<const LINEAR: bool, const INTERNAL: bool>(
+        c: &Coefficients<T>,
+        [vx, vy]: [T; 2],
+    ) -> Self {
         let about = about::<T, LINEAR>(c);
         let [x, y] = [vx - about[0], vy - about[1]];
         Self {
             across: [x, y],
             square: x.mul_add(x, y * y),
             heat: c[5].mul_add(x, c[6] * y),
-            drift: c[1].mul_add(x, c[2].mul_add(y, c[0])),
+            drift: if INTERNAL {
+                c[DRIFT].mul_add(x, c[DRIFT + 1] * y)
+            } else {
+                c[1].mul_add(x, c[2].mul_add(y, c[0]))
+            },
             about: about[2],
         }
     }
@@ -52,7 +59,11 @@ impl<T: Real> Beam<T> {
 
     /// The equilibrium at a velocity along z, [`own`](Self::own).
     #[inline(always)]
-    pub fn equilibrium<const LINEAR: bool>(&self, c: &Coefficients<T>, own: T) -> T {
+    pub fn equilibrium<const LINEAR: bool, const INTERNAL: bool>(
+        &self,
+        c: &Coefficients<T>,
+        own: T,
+    ) -> T {
         let number = T::from_f64;
         let square = own.mul_add(own, self.square);
         let heat = c[7].mul_add(own, self.heat);
@@ -65,7 +76,11 @@ impl<T: Real> Beam<T> {
         } else {
             let square = square * c[4];
             let maxwellian = c[0] * fast_exponential(-square);
-            maxwellian.mul_add(heat * (square - number(2.5)), maxwellian)
+            let mut weighed = heat * (square - number(2.5));
+            if INTERNAL {
+                weighed += c[DRIFT + 2].mul_add(own, self.drift);
+            }
+            maxwellian.mul_add(weighed, maxwellian)
         }
     }
 
@@ -109,12 +124,14 @@ mod tests {
     use super::super::gas;
     use super::*;
 
-    const C: Coefficients<f64> = [0.2, 0.3, -0.4, 0.1, 1.2, 0.05, -0.02, 0.03, 0.7];
+    const C: Coefficients<f64> = [
+        0.2, 0.3, -0.4, 0.1, 1.2, 0.05, -0.02, 0.03, 0.7, 0.04, 0.01, -0.06,
+    ];
     const HEIGHTS: [f64; 4] = [0.2, 0.7, 1.4, 2.3];
 
-    fn check<const LINEAR: bool>() {
+    fn check<const LINEAR: bool, const INTERNAL: bool>() {
         let (v, weight) = ([0.6, -1.1], 0.3);
-        let beam = Beam::new::<LINEAR>(&C, v);
+        let beam = Beam::new::<LINEAR, INTERNAL>(&C, v);
         let mut expected = [0.0; UNKNOWNS];
         let mut crossing = [0.0; MOMENTS];
         let (mut m, mut through) = ([0.0; 4], [0.0; 3]);
@@ -122,8 +139,8 @@ mod tests {
             let d = 0.1 - 0.07 * k as f64;
             let own = beam.own(vz);
             let velocity = [v[0], v[1], vz];
-            let s = gas::equilibrium::<f64, LINEAR, false>(&C, velocity, f64::exp);
-            assert!((beam.equilibrium::<LINEAR>(&C, own) - s).abs() < 1e-15);
+            let s = gas::equilibrium::<f64, LINEAR, INTERNAL, false>(&C, velocity, f64::exp);
+            assert!((beam.equilibrium::<LINEAR, INTERNAL>(&C, own) - s).abs() < 1e-15);
             let about = gas::about::<f64, LINEAR>(&C);
             let c = [0, 1, 2].map(|k: usize| velocity[k] - about[k]);
             gas::add_sums::<f64, false>(&mut expected, c, weight * d);
@@ -149,7 +166,8 @@ mod tests {
 
     #[test]
     fn beams_have_the_equilibria_and_sums_of_their_velocities() {
-        check::<false>();
-        check::<true>();
+        check::<false, false>();
+        check::<false, true>();
+        check::<true, false>();
     }
 }

@@ -6,7 +6,8 @@
 //! S = n/(pi T)^(3/2) exp(-c^2/T) (1 + k.c (c^2/T - 5/2)),   c = v - u,   k = (8/5) (1 - Pr) q/(n T^2)
 //! ```
 //!
-//! with k = 0 for BGK. The linearised equation has `f = M (1 + ...)` with the perturbation over the Maxwellian M at rest:
+//! with k = 0 for BGK. The internal energy of molecules that rotate has
+//! `1 + k.c (c^2/T - 5/2) + b.c` in the parenthesis, and as n its density. The linearised equation has `f = M (1 + ...)` with the perturbation over the Maxwellian M at rest:
 //!
 //! ```text
 //! S = n + 2 u.v + T (v^2 - 3/2) + k.v (v^2 - 5/2),   k = (8/5) (1 - Pr) q
@@ -23,8 +24,8 @@ pub const MOMENTS: usize = 5;
 
 /// Numbers of a cell that its equilibrium is evaluated from.
 ///
-/// Nonlinear: n/(pi T)^(3/2), u, 1/T, k, nu. Linear: n, 2u, T, k, nu.
-pub type Coefficients<T> = [T; 9];
+/// Nonlinear: n/(pi T)^(3/2), u, 1/T, k, nu, b. Linear: n, 2u, T, k, nu, and no more.
+pub type Coefficients<T> = [T; 12];
 
 /// The place of the relaxation frequency among the [`Coefficients`].
 pub const FREQUENCY: usize = 8;
@@ -46,9 +47,12 @@ pub fn about<T: Real, const LINEAR: bool>(c: &Coefficients<T>) -> [T; 3] {
     }
 }
 
-/// The equilibrium of a cell or a face at a node.
+/// The place of b among the [`Coefficients`].
+pub const DRIFT: usize = 9;
+
+/// The equilibrium of a cell or a face at a node; b counts if `INTERNAL`.
 #[inline(always)]
-pub fn equilibrium<T: Real, const LINEAR: bool, const FUSED: bool>(
+pub fn equilibrium<T: Real, const LINEAR: bool, const INTERNAL: bool, const FUSED: bool>(
     c: &Coefficients<T>,
     v: [T; 3],
     exponential: impl Fn(T) -> T,
@@ -65,7 +69,11 @@ pub fn equilibrium<T: Real, const LINEAR: bool, const FUSED: bool>(
         let [x, y, z] = [v[0] - ux, v[1] - uy, v[2] - uz];
         let square = dot::<T, FUSED>([x, y, z], [x, y, z], T::ZERO) * c[4];
         let maxwellian = c[0] * exponential(-square);
-        let weighed = dot::<T, FUSED>(k, [x, y, z], T::ZERO) * (square - number(2.5));
+        let mut weighed = dot::<T, FUSED>(k, [x, y, z], T::ZERO) * (square - number(2.5));
+        if INTERNAL {
+            let b = [c[DRIFT], c[DRIFT + 1], c[DRIFT + 2]];
+            weighed = dot::<T, FUSED>(b, [x, y, z], weighed);
+        }
         fused::<T, FUSED>(maxwellian, weighed, maxwellian)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::beam::{Beam, fast_exponential, flux_of};
 use super::cell;
-use super::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS, add_flux, equilibrium};
+use super::gas::{Coefficients, DRIFT, FREQUENCY, MOMENTS, UNKNOWNS, add_flux, equilibrium};
 use super::layout::{QUADS, VolumeShape, border, code, ranges, wall, work};
 use crate::kernel;
 use crate::math::{Real, quotient};
@@ -39,10 +39,27 @@ kernel! {
     }
 }
 
+kernel! {
+    /// The drifts b of the cells' internal energy for [`flow_volume_internal()`], three numbers a cell, in the order of each octant: `to[octant][place]`. One thread a place.
+    pub fn flow_volume_drifts<T: Real>(t, drifts: In<f64>, to: Out<Quad<T>>; shape: VolumeShape) for f32, f64 {
+        let item = t.global_idx() as u32;
+        let octant = quotient(item, shape.places());
+        if octant < 8
+            && let Some(cell) = shape.cell_at(octant, item - octant * shape.places())
+        {
+            let at = 3 * shape.cell(cell) as usize;
+            let number = |k: usize| T::from_f64(drifts.get(t, at + k));
+            to.set(t, item as usize, Quad([number(0), number(1), number(2), T::ZERO]));
+        }
+    }
+}
+
 /// Input of [`flow_volume()`].
 #[derive(Clone, Copy)]
 struct Input<'a, T: Real> {
     fields: In<'a, Quad<T>>,
+    /// Of internal energy alone.
+    drifts: In<'a, Quad<T>>,
     codes: In<'a, u32>,
     walls: In<'a, Quad<T>>,
     emission: In<'a, Quad<T>>,
@@ -164,11 +181,12 @@ fn accumulate<S: Simt, T: Real, const N: usize>(
 #[inline(always)]
 fn joined<T: Real>([a, b, c]: [Quad<T>; 3]) -> (Coefficients<T>, [T; 3]) {
     let ([a0, a1, a2, a3], [b0, b1, b2, b3], [c0, c1, c2, c3]) = (a.0, b.0, c.0);
-    ([a0, a1, a2, a3, b0, b1, b2, b3, c0], [c1, c2, c3])
+    let o = T::ZERO;
+    ([a0, a1, a2, a3, b0, b1, b2, b3, c0, o, o, o], [c1, c2, c3])
 }
 
 /// A thread of [`flow_volume()`] with velocities of `L` to a pack.
-struct Thread<'a, S: Simt, T: Real, const LINEAR: bool, const L: usize> {
+struct Thread<'a, S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool, const L: usize> {
     t: &'a S,
     input: &'a Input<'a, T>,
     output: &'a Output<'a, T>,
@@ -177,7 +195,9 @@ struct Thread<'a, S: Simt, T: Real, const LINEAR: bool, const L: usize> {
     work: Work,
 }
 
-impl<S: Simt, T: Real, const LINEAR: bool, const L: usize> Thread<'_, S, T, LINEAR, L> {
+impl<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool, const L: usize>
+    Thread<'_, S, T, LINEAR, INTERNAL, L>
+{
     /// Numbers from one pack to the next in the slots.
     #[inline(always)]
     fn stride(&self) -> u32 {
@@ -231,12 +251,12 @@ impl<S: Simt, T: Real, const LINEAR: bool, const L: usize> Thread<'_, S, T, LINE
     fn load(&self, place: u32, fresh: bool) -> Cell<T> {
         let (t, work) = (self.t, self.work);
         let places = self.shape.places() as usize;
-        let code = work.octant as usize * places + place as usize;
-        let code = self.input.codes.get(t, code);
+        let code_at = work.octant as usize * places + place as usize;
+        let code = self.input.codes.get(t, code_at);
         let partials = UNKNOWNS * work.block as usize * places + place as usize;
         let mut cell = Cell {
             code,
-            c: [T::ZERO; 9],
+            c: [T::ZERO; 12],
             areas: [T::ZERO; 3],
             sums: [T::ZERO; UNKNOWNS],
             partials,
@@ -245,6 +265,10 @@ impl<S: Simt, T: Real, const LINEAR: bool, const L: usize> Thread<'_, S, T, LINE
             let field = (QUADS * work.octant) as usize * places + place as usize;
             let quad = |k: usize| self.input.fields.get(t, field + k * places);
             (cell.c, cell.areas) = joined([quad(0), quad(1), quad(2)]);
+            if INTERNAL {
+                let Quad([x, y, z, _]) = self.input.drifts.get(t, code_at);
+                (cell.c[DRIFT], cell.c[DRIFT + 1], cell.c[DRIFT + 2]) = (x, y, z);
+            }
             if !fresh {
                 for k in 0..UNKNOWNS {
                     cell.sums[k] = self.output.sums.get(t, partials + k * places);
@@ -264,7 +288,7 @@ impl<S: Simt, T: Real, const LINEAR: bool, const L: usize> Thread<'_, S, T, LINE
         let mut at = 0;
         for b in 0..carried.count {
             let batch = self.batch(carried.done + b);
-            let beam = Beam::new::<LINEAR>(&cell.c, batch.v);
+            let beam = Beam::new::<LINEAR, INTERNAL>(&cell.c, batch.v);
             let mut moments = [T::ZERO; 4];
             let mut struck = [T::ZERO; 3];
             for pack in 0..self.work.packs {
@@ -275,7 +299,7 @@ impl<S: Simt, T: Real, const LINEAR: bool, const L: usize> Thread<'_, S, T, LINE
                 let mut local = [T::ZERO; L];
                 for l in 0..L {
                     own[l] = beam.own(heights[0][l]);
-                    local[l] = beam.equilibrium::<LINEAR>(&cell.c, own[l]);
+                    local[l] = beam.equilibrium::<LINEAR, INTERNAL>(&cell.c, own[l]);
                 }
                 let found = if cell.code == code::FULL {
                     Self::in_the_open(&cell, &batch, heights[0], local, inflow)
@@ -356,7 +380,7 @@ impl<S: Simt, T: Real, const LINEAR: bool, const L: usize> Thread<'_, S, T, LINE
         let [y_in, y_out] = ordered(1, south, north).map(|open| open * batch.v[1].abs());
         let [z_in, z_out] = ordered(2, back, front);
         let emitted = self.maxwellian(facet);
-        let beam = Beam::new::<LINEAR>(&emitted, batch.v);
+        let beam = Beam::new::<LINEAR, false>(&emitted, batch.v);
         let mut found = [[T::ZERO; L]; 4];
         for l in 0..L {
             let normal = cell::through([batch.v[0], batch.v[1], vz[l]], [nx, ny, nz]);
@@ -366,7 +390,7 @@ impl<S: Simt, T: Real, const LINEAR: bool, const L: usize> Thread<'_, S, T, LINE
             let speed = vz[l].abs();
             let into = [x_in, y_in, z_in * speed, normal.max(T::ZERO)];
             let out = [x_out, y_out, z_out * speed, (-normal).max(T::ZERO)];
-            let from_wall = beam.equilibrium::<LINEAR>(&emitted, beam.own(vz[l]));
+            let from_wall = beam.equilibrium::<LINEAR, false>(&emitted, beam.own(vz[l]));
             let values = [inflow[0][l], inflow[1][l], inflow[2][l], from_wall];
             let source = nu * local[l];
             let all = if LINEAR {
@@ -675,7 +699,7 @@ fn full<T: Real, const LINEAR: bool>(nu: T, local: T, flux: [T; 3], inflow: [T; 
 /// The work of one block, with `L` velocities to a pack.
 #[inline(always)]
 #[track_caller]
-fn volume<S: Simt, T: Real, const LINEAR: bool, const L: usize>(
+fn volume<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool, const L: usize>(
     t: &S,
     input: &Input<'_, T>,
     output: &Output<'_, T>,
@@ -710,7 +734,7 @@ fn volume<S: Simt, T: Real, const LINEAR: bool, const L: usize>(
         k += threads;
     }
     t.sync_threads();
-    let thread = Thread::<S, T, LINEAR, L> {
+    let thread = Thread::<S, T, LINEAR, INTERNAL, L> {
         t,
         input,
         output,
@@ -731,7 +755,7 @@ fn volume<S: Simt, T: Real, const LINEAR: bool, const L: usize>(
 /// The same for packs of 16 bytes.
 #[inline(always)]
 #[track_caller]
-fn sweep<S: Simt, T: Real, const LINEAR: bool>(
+fn sweep<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
     t: &S,
     input: &Input<'_, T>,
     output: &Output<'_, T>,
@@ -740,9 +764,9 @@ fn sweep<S: Simt, T: Real, const LINEAR: bool>(
     shape: VolumeShape,
 ) {
     if size_of::<T>() == 4 {
-        volume::<S, T, LINEAR, 4>(t, input, output, exchange, lists, shape);
+        volume::<S, T, LINEAR, INTERNAL, 4>(t, input, output, exchange, lists, shape);
     } else {
-        volume::<S, T, LINEAR, 2>(t, input, output, exchange, lists, shape);
+        volume::<S, T, LINEAR, INTERNAL, 2>(t, input, output, exchange, lists, shape);
     }
 }
 
@@ -768,11 +792,11 @@ kernel! {
         shape: VolumeShape,
     ) for f32, f64
     shared { slots: [T; shape.exchanged()], table: [T; shape.table()], own: [Quad<T>; shape.batches], directions: [u64; 3 * border::LEN] } {
-        let input = Input { fields, codes, walls, emission };
+        let input = Input { fields, drifts: fields, codes, walls, emission };
         let lists = Lists { blocks, pairs, heights, borders };
         let output = Output { sums, arrivals, passing };
         let exchange = Exchange { slots, table, pairs: own, borders: directions };
-        sweep::<Machine, T, false>(t, &input, &output, exchange, lists, shape);
+        sweep::<Machine, T, false, false>(t, &input, &output, exchange, lists, shape);
     }
 }
 
@@ -784,11 +808,27 @@ kernel! {
         shape: VolumeShape,
     ) for f32, f64
     shared { slots: [T; shape.exchanged()], table: [T; shape.table()], own: [Quad<T>; shape.batches], directions: [u64; 3 * border::LEN] } {
-        let input = Input { fields, codes, walls, emission };
+        let input = Input { fields, drifts: fields, codes, walls, emission };
         let lists = Lists { blocks, pairs, heights, borders };
         let output = Output { sums, arrivals, passing };
         let exchange = Exchange { slots, table, pairs: own, borders: directions };
-        sweep::<Machine, T, true>(t, &input, &output, exchange, lists, shape);
+        sweep::<Machine, T, true, false>(t, &input, &output, exchange, lists, shape);
+    }
+}
+
+kernel! {
+    /// [`flow_volume()`] for the internal energy of molecules that rotate, whose equilibrium has a drift.
+    pub fn flow_volume_internal<T: Real>(
+        t, fields: In<Quad<T>>, drifts: In<Quad<T>>, codes: In<u32>, pairs: In<Quad<T>>, heights: In<T>, walls: In<Quad<T>>, emission: In<Quad<T>>, blocks: In<u32>, borders: In<u64>,
+        sums: InOut<T>, arrivals: InOut<T>, passing: InOut<T>;
+        shape: VolumeShape,
+    ) for f32, f64
+    shared { slots: [T; shape.exchanged()], table: [T; shape.table()], own: [Quad<T>; shape.batches], directions: [u64; 3 * border::LEN] } {
+        let input = Input { fields, drifts, codes, walls, emission };
+        let lists = Lists { blocks, pairs, heights, borders };
+        let output = Output { sums, arrivals, passing };
+        let exchange = Exchange { slots, table, pairs: own, borders: directions };
+        sweep::<Machine, T, false, true>(t, &input, &output, exchange, lists, shape);
     }
 }
 
@@ -913,9 +953,9 @@ kernel! {
                     let quad = |k: usize| emission.get(t, 3 * (side.first + row) as usize + k);
                     let (c, _) = joined([quad(0), quad(1), quad(2)]);
                     f = share * if linear > 0 {
-                        equilibrium::<T, true, true>(&c, [x, y, z], fast_exponential)
+                        equilibrium::<T, true, false, true>(&c, [x, y, z], fast_exponential)
                     } else {
-                        equilibrium::<T, false, true>(&c, [x, y, z], fast_exponential)
+                        equilibrium::<T, false, false, true>(&c, [x, y, z], fast_exponential)
                     };
                 }
                 let node = nodes.get(t, place as usize);
