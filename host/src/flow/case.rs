@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::flow::accommodation::Accommodation;
 use crate::flow::along::Along;
 use crate::flow::body::Body;
+use crate::flow::internal::{Rotation, RotationalCollisions};
 use crate::flow::vector::Vector;
 
 /// A steady flow past or through bodies: in a plane, round an axis, or, where the domain has a `z`, in space.
@@ -111,6 +112,19 @@ pub enum ModelName {
     /// Shakhov: the Prandtl number of the case, 2/3 without one.
     #[default]
     Shakhov,
+    /// Molecules that rotate: a Shakhov model with two temperatures.
+    Polyatomic,
+}
+
+impl ModelName {
+    /// The name in a sentence.
+    pub fn written(self) -> &'static str {
+        match self {
+            Self::Bgk => "BGK",
+            Self::Shakhov => "Shakhov",
+            Self::Polyatomic => "polyatomic",
+        }
+    }
 }
 
 /// The gas of a case.
@@ -123,8 +137,10 @@ pub struct GasOf {
     pub delta: f64,
     /// Exponent of the viscosity.
     pub omega: f64,
-    /// Prandtl number of the Shakhov model.
+    /// Prandtl number.
     pub prandtl: f64,
+    /// The rotation of the molecules, of the polyatomic model alone.
+    pub rotation: Option<Rotation>,
     /// The linearised equation, whose values are perturbations.
     pub linear: bool,
     /// The gas in SI units, of which `delta` follows.
@@ -132,6 +148,15 @@ pub struct GasOf {
 }
 
 impl GasOf {
+    /// Speed of sound at temperature 1, over v0: the root of half of the ratio of the specific heats.
+    pub fn sound(&self) -> f64 {
+        let ratio = match &self.rotation {
+            Some(rotation) => rotation.heat_ratio(),
+            None => 5.0 / 3.0,
+        };
+        (0.5 * ratio).sqrt()
+    }
+
     /// A gas of the Shakhov model and the usual viscosity.
     pub fn new(delta: f64) -> Self {
         Self {
@@ -139,6 +164,7 @@ impl GasOf {
             delta,
             omega: OMEGA,
             prandtl: PRANDTL,
+            rotation: None,
             linear: false,
             si: None,
         }
@@ -180,8 +206,9 @@ impl GasInSi {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GasInFile {
-    #[serde(default)]
-    model: ModelName,
+    /// That of the species without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<ModelName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delta: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,8 +223,80 @@ struct GasInFile {
     omega: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prandtl: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    internal_dof: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    z_rot: Option<RotationalCollisions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    eucken: Option<[f64; 2]>,
     #[serde(default)]
     linear: bool,
+}
+
+impl GasInFile {
+    /// The rotation of the molecules of a model.
+    fn rotation(&self, model: ModelName) -> Result<Option<Rotation>> {
+        let own = self.gas.and_then(|gas| gas.rotation());
+        let keys = [
+            ("internal_dof", self.internal_dof.is_some()),
+            ("z_rot", self.z_rot.is_some()),
+            ("eucken", self.eucken.is_some()),
+        ];
+        if model != ModelName::Polyatomic {
+            if let Some((key, _)) = keys.iter().find(|(_, given)| *given) {
+                return Err(Error::invalid(
+                    format!("gas.{key}"),
+                    "a model without rotation",
+                    "model = \"polyatomic\", to which the key belongs",
+                ));
+            }
+            return match (self.gas, own) {
+                (Some(gas), Some(_)) => Err(Error::invalid(
+                    "gas.model",
+                    format!("a model of single atoms for {gas:?}").to_lowercase(),
+                    "model = \"polyatomic\", which this gas has by itself",
+                )),
+                _ => Ok(None),
+            };
+        }
+        if let (Some(gas), None) = (self.gas, own) {
+            return Err(Error::invalid(
+                "gas.model",
+                format!("polyatomic for {gas:?}").to_lowercase(),
+                "\"shakhov\" or \"bgk\": single atoms do not rotate",
+            ));
+        }
+        let own = own.unwrap_or_default();
+        if let (Some(RotationalCollisions::Parker { .. } | RotationalCollisions::Air), None) =
+            (self.z_rot, self.temperature)
+        {
+            return Err(Error::invalid(
+                "gas.z_rot",
+                "collisions that depend on the temperature",
+                "a number, or gas, pressure, temperature and length in SI units",
+            ));
+        }
+        if let (Some(_), Some(prandtl)) = (self.eucken, self.prandtl) {
+            return Err(Error::invalid(
+                "gas.prandtl",
+                prandtl,
+                "no Prandtl number beside eucken, from which it follows",
+            ));
+        }
+        let mut rotation = Rotation {
+            freedom: self.internal_dof.unwrap_or(own.freedom),
+            collisions: self.z_rot.unwrap_or(own.collisions),
+            prandtl: self.prandtl.unwrap_or(own.prandtl),
+            eucken: self.eucken,
+            kelvin: self.temperature.unwrap_or(own.kelvin),
+        };
+        if self.eucken.is_some() {
+            let [f_t, f_r] = rotation.eucken_factors(rotation.relaxation(1.0));
+            let d = rotation.freedom;
+            rotation.prandtl = (5.0 + d) / (3.0 * f_t + d * f_r);
+        }
+        Ok(Some(rotation))
+    }
 }
 
 impl TryFrom<GasInFile> for GasOf {
@@ -248,7 +347,12 @@ impl TryFrom<GasInFile> for GasOf {
                 ));
             }
         };
-        if let (ModelName::Bgk, Some(prandtl)) = (file.model, file.prandtl)
+        let own = match file.gas.and_then(|gas| gas.rotation()) {
+            Some(_) => ModelName::Polyatomic,
+            None => ModelName::default(),
+        };
+        let model = file.model.unwrap_or(own);
+        if let (ModelName::Bgk, Some(prandtl)) = (model, file.prandtl)
             && prandtl != 1.0
         {
             return Err(Error::invalid(
@@ -257,16 +361,19 @@ impl TryFrom<GasInFile> for GasOf {
                 "model = \"shakhov\": the Prandtl number of BGK is 1",
             ));
         }
-        let usual = match file.model {
-            ModelName::Bgk => 1.0,
-            ModelName::Shakhov => PRANDTL,
+        let rotation = file.rotation(model)?;
+        let usual = match (model, rotation) {
+            (ModelName::Bgk, _) => 1.0,
+            (_, Some(rotation)) => rotation.prandtl,
+            _ => PRANDTL,
         };
         let omega = si.map_or(OMEGA, |si| si.gas.omega());
         Ok(Self {
-            model: file.model,
+            model,
             delta,
             omega: file.omega.unwrap_or(omega),
             prandtl: file.prandtl.unwrap_or(usual),
+            rotation,
             linear: file.linear,
             si,
         })
@@ -276,14 +383,26 @@ impl TryFrom<GasInFile> for GasOf {
 impl From<GasOf> for GasInFile {
     fn from(gas: GasOf) -> Self {
         Self {
-            model: gas.model,
+            model: Some(gas.model),
             delta: gas.si.is_none().then_some(gas.delta),
             gas: gas.si.map(|si| si.gas),
             pressure: gas.si.map(|si| si.pressure),
             temperature: gas.si.map(|si| si.temperature),
             length: gas.si.map(|si| si.length),
             omega: Some(gas.omega),
-            prandtl: (gas.model == ModelName::Shakhov).then_some(gas.prandtl),
+            prandtl: match (gas.model, gas.rotation) {
+                (ModelName::Bgk, _)
+                | (
+                    _,
+                    Some(Rotation {
+                        eucken: Some(_), ..
+                    }),
+                ) => None,
+                _ => Some(gas.prandtl),
+            },
+            internal_dof: gas.rotation.map(|rotation| rotation.freedom),
+            z_rot: gas.rotation.map(|rotation| rotation.collisions),
+            eucken: gas.rotation.and_then(|rotation| rotation.eucken),
             linear: gas.linear,
         }
     }

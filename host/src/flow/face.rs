@@ -5,6 +5,7 @@
 
 use super::accommodation::Accommodation;
 use super::gas::{Gas, MOMENTS, Primitive, add, equilibrium, flux};
+use super::internal;
 use super::nodes::Nodes;
 
 /// The gas behind one side, resolved.
@@ -80,7 +81,7 @@ impl Emission {
             }
             total
         };
-        match gas.linear {
+        let mut emission = match gas.linear {
             true => Self {
                 base: sum(wall.state(0.0)),
                 unit: sum([1.0, 0.0, 0.0, 0.0]),
@@ -89,7 +90,15 @@ impl Emission {
                 base: [0.0; MOMENTS],
                 unit: sum(wall.state(1.0)),
             },
+        };
+        if let Some(rotation) = &gas.rotation {
+            let Self { base, unit } = &mut emission;
+            let [of_unit, of_base] =
+                internal::emitted(rotation, gas.linear, wall.temperature, unit[0], base[0]);
+            unit[MOMENTS - 1] += of_unit;
+            base[MOMENTS - 1] += of_base;
         }
+        emission
     }
 
     /// The density at which the wall emits the mass that arrives.

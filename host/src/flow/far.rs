@@ -3,9 +3,6 @@
 use super::body::Body;
 use super::case::{Case, Side};
 
-/// Speed of sound over v0: a faster stream carries nothing back.
-const SOUND: f64 = 0.912_870_929_175_276_9;
-
 /// Digits of a length or a step that a repeat or a search takes.
 const DIGITS: i32 = 4;
 
@@ -96,7 +93,7 @@ pub(in crate::flow) fn speed(case: &Case) -> f64 {
             Side::Stream(stream) => Some(
                 stream
                     .speed_ratio
-                    .or(stream.mach.map(|mach| SOUND * mach))
+                    .or(stream.mach.map(|mach| case.gas.sound() * mach))
                     .unwrap_or(0.0),
             ),
             _ => None,
@@ -107,9 +104,9 @@ pub(in crate::flow) fn speed(case: &Case) -> f64 {
     unit * speeds.fold(0.0, f64::max)
 }
 
-/// Whether the stream of a case is faster than sound.
+/// Whether the stream of a case is faster than sound, so that it carries nothing back.
 pub(in crate::flow) fn is_fast(case: &Case) -> bool {
-    speed(case) > SOUND
+    speed(case) > case.gas.sound()
 }
 
 /// Reach of the far field, in mean free paths about, from which a fast stream sweeps along all molecules that come from a body.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::flow::internal::Rotation;
+
 /// Loads on a body: forces in rho0 v0^2, heat in rho0 v0^3, each in a plane for a unit of span and the unit length of the case, in space for the square of that length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loads {
@@ -141,14 +143,38 @@ pub struct Fields {
     pub velocity_y: Vec<f64>,
     /// Mean velocity along z; empty in a plane.
     pub velocity_z: Vec<f64>,
-    /// Temperature.
+    /// Temperature, of translation and rotation together.
     pub temperature: Vec<f64>,
-    /// Heat flux along x, in rho0 v0^3.
+    /// Temperature of translation; empty for single atoms, as is all that belongs to rotation.
+    pub temperature_translational: Vec<f64>,
+    /// Temperature of rotation.
+    pub temperature_rotational: Vec<f64>,
+    /// Heat flux of rotation along x, y and, in space, z, in rho0 v0^3.
+    pub heat_rotational: [Vec<f64>; 3],
+    /// Whole heat flux along x, in rho0 v0^3.
     pub heat_x: Vec<f64>,
     /// Heat flux along y.
     pub heat_y: Vec<f64>,
     /// Heat flux along z; empty in a plane.
     pub heat_z: Vec<f64>,
+}
+
+impl Fields {
+    /// Adds what a cell has of rotation: both temperatures, and the heat flux of rotation.
+    pub(in crate::flow) fn add_rotation(
+        &mut self,
+        rotation: &Rotation,
+        [translational, rotational]: [f64; 2],
+        heat: impl Iterator<Item = f64>,
+    ) {
+        let whole = rotation.temperature(translational, rotational);
+        self.temperature.push(whole);
+        self.temperature_translational.push(translational);
+        self.temperature_rotational.push(rotational);
+        for (to, q) in self.heat_rotational.iter_mut().zip(heat) {
+            to.push(q);
+        }
+    }
 }
 
 /// All that a solved flow has.

@@ -4,12 +4,16 @@
 
 use rarefy_kernels::flow::gas as kernels;
 
-use crate::flow::{GasOf, ModelName};
+use crate::flow::internal::{self, Relaxed};
+use crate::flow::{GasOf, ModelName, Rotation};
 
-pub(in crate::flow) use kernels::{FREQUENCY, MOMENTS, UNKNOWNS};
+pub(in crate::flow) use kernels::{DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
 
 /// Numbers of a cell that its equilibrium is evaluated from.
 pub(in crate::flow) type Coefficients = kernels::Coefficients<f64>;
+
+/// Internal energy of a cell and its flux.
+pub(in crate::flow) type InternalEnergy = [f64; 3];
 
 /// A macroscopic state: density, mean velocity and temperature, or their perturbations.
 pub(in crate::flow) type Primitive = [f64; 4];
@@ -25,6 +29,8 @@ pub(in crate::flow) struct Gas {
     pub(in crate::flow) omega: f64,
     /// Prandtl number: 1 for BGK.
     pub(in crate::flow) prandtl: f64,
+    /// The rotation of the molecules.
+    pub(in crate::flow) rotation: Option<Rotation>,
 }
 
 impl Gas {
@@ -36,8 +42,9 @@ impl Gas {
             omega: gas.omega,
             prandtl: match gas.model {
                 ModelName::Bgk => 1.0,
-                ModelName::Shakhov => gas.prandtl,
+                ModelName::Shakhov | ModelName::Polyatomic => gas.prandtl,
             },
+            rotation: gas.rotation,
         }
     }
 
@@ -46,6 +53,14 @@ impl Gas {
         match self.linear {
             true => self.delta,
             false => self.delta * density * temperature.powf(1.0 - self.omega),
+        }
+    }
+
+    /// The share of a cell's heat flux that its equilibrium keeps; molecules that rotate relax it before.
+    pub(in crate::flow) fn kept(&self) -> f64 {
+        match self.rotation {
+            Some(_) => 1.0,
+            None => 1.0 - self.prandtl,
         }
     }
 
@@ -79,20 +94,72 @@ impl Gas {
         self.coefficients_of(self.primitive(w), [w[4], w[5]])
     }
 
+    /// The state to which a cell of molecules that rotate relaxes, and the coefficients of both equilibria.
+    pub(in crate::flow) fn relaxed(
+        &self,
+        w: &[f64; UNKNOWNS],
+        e: &InternalEnergy,
+    ) -> (Relaxed<UNKNOWNS, 3>, [Coefficients; 2]) {
+        let rotation = self.rotation.unwrap_or_default();
+        let to = internal::relaxed(&rotation, self.linear, w, e);
+        let mut molecules = self.coefficients(&to.molecules);
+        molecules[FREQUENCY] = self.frequency(w[0], to.translational);
+        let [energy, q @ ..] = to.internal;
+        let nu = molecules[FREQUENCY];
+        if self.linear {
+            let [x, y] = q.map(|q| 4.0 * q);
+            return (
+                to,
+                [molecules, [energy, x, y, 0.0, 0.0, 0.0, nu, 0.5, 0.0, 0.0]],
+            );
+        }
+        let mut internal = molecules;
+        internal[0] *= energy / w[0];
+        for k in 0..2 {
+            internal[DRIFT + k] = 4.0 * q[k] * molecules[3] / energy;
+        }
+        (to, [molecules, internal])
+    }
+
+    /// The coefficients of the internal energy of molecules with those of a Maxwellian.
+    pub(in crate::flow) fn internal_of(&self, state: Primitive) -> Coefficients {
+        let half = 0.5 * self.rotation.map_or(0.0, |rotation| rotation.freedom);
+        let mut c = self.maxwellian(state);
+        match self.linear {
+            true => {
+                let nu = c[FREQUENCY];
+                c = [half * state[3], 0.0, 0.0, 0.0, 0.0, 0.0, nu, 0.5, 0.0, 0.0];
+            }
+            false => c[0] *= half * state[3],
+        }
+        c
+    }
+
     fn coefficients_of(&self, [n, ux, uy, t]: Primitive, q: [f64; 2]) -> Coefficients {
-        let factor = 1.6 * (1.0 - self.prandtl);
+        let factor = 1.6 * self.kept();
         let nu = self.frequency(n, t);
         if self.linear {
             let k = q.map(|q| factor * q);
-            return [n, 2.0 * ux, 2.0 * uy, t, k[0], k[1], nu, 0.5];
+            return [n, 2.0 * ux, 2.0 * uy, t, k[0], k[1], nu, 0.5, 0.0, 0.0];
         }
         // No gas has no temperature: a vacuum emits nothing.
         if n == 0.0 {
-            return [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.5];
+            return [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0];
         }
         let k = q.map(|q| factor * q / (n * t * t));
         let amplitude = n / (std::f64::consts::PI * t);
-        [amplitude, ux, uy, 1.0 / t, k[0], k[1], nu, 0.5 * t]
+        [
+            amplitude,
+            ux,
+            uy,
+            1.0 / t,
+            k[0],
+            k[1],
+            nu,
+            0.5 * t,
+            0.0,
+            0.0,
+        ]
     }
 
     /// Whether a state can be that of a gas.
@@ -110,7 +177,7 @@ pub(in crate::flow) fn equilibrium<const LINEAR: bool>(
     v: [f64; 2],
     exponential: impl Fn(f64) -> f64,
 ) -> [f64; 2] {
-    kernels::equilibrium::<f64, LINEAR, false>(c, v, exponential)
+    kernels::equilibrium::<f64, LINEAR, true, false>(c, v, exponential)
 }
 
 /// A node's part of a cell's sums: what `f - S` has of the conserved quantities, and the heat flux of f about the mean velocity of S.
@@ -182,6 +249,7 @@ mod tests {
                     delta: 2.0,
                     omega: 0.74,
                     prandtl,
+                    rotation: None,
                 };
                 let mut w = gas.unknowns([1.3, 0.4, -0.2, 0.8]);
                 (w[4], w[5]) = (0.03, -0.02);

@@ -12,6 +12,7 @@ mod far;
 mod files;
 mod findings;
 mod gas;
+mod internal;
 mod level;
 mod machine;
 mod mask;
@@ -49,6 +50,7 @@ pub use case::{
 };
 pub use errors::Grids;
 pub use findings::{FacetPoint, Fields, Findings, Flux, Loads, Passage, SurfacePoint};
+pub use internal::{Matrix, Rotation, RotationalCollisions};
 pub use machine::Machine;
 pub use quantities::{ErrorsByKey, ResultErrors};
 pub use samples::{Samples, VoxelSamples};
@@ -78,5 +80,7 @@ mod tests;
 
 #[cfg(test)]
 mod face_tests;
+#[cfg(test)]
+mod rotation_tests;
 #[cfg(test)]
 mod shape_tests;

@@ -1,15 +1,15 @@
 //! A case with its defaults filled in, once all that can be said of it without a grid is right.
 
 use super::body::{Body, Shape};
-use super::case::{Case, Domain, HALF_TURN, Reservoir, Side, Solver, Stream, Velocities};
+use super::case::{
+    Case, Domain, GasOf, HALF_TURN, ModelName, Reservoir, Side, Solver, Stream, Velocities,
+};
 use super::chosen::choose;
 use super::outline::{aerofoil, edges};
 use super::rasters;
 use super::volume::Surface;
 use crate::error::{Error, Result};
 
-/// Speed of sound of a monatomic gas over v0.
-const SOUND: f64 = 0.912_870_929_175_276_9;
 /// Cells along an axis beyond which a grid is a slip of the pen.
 const MOST_CELLS: f64 = 1e5;
 /// Corners of a polygon up to which all pairs of edges are checked for crossings.
@@ -32,6 +32,7 @@ impl Case {
         // A period with nothing but itself along it may be one cell.
         let repeats = case.is_round() && matches!(case.sides.left, Side::Periodic { .. });
         check_domain(&case.domain, repeats)?;
+        case.check_rotation()?;
         case.check_velocities()?;
         case.check_dimensions()?;
         let ends = [case.domain.x, case.domain.y];
@@ -45,7 +46,7 @@ impl Case {
             ("front", sides.front.as_mut(), ends[0]),
         ] {
             if let Some(side) = side {
-                resolve_side(side, linear, along)
+                resolve_side(side, &case.gas, along)
                     .map_err(|e| e.within(&format!("sides.{name}")))?;
             }
         }
@@ -79,12 +80,53 @@ impl Case {
                 "an exponent of the viscosity from 0 to 2, such as 0.81 of argon",
             ));
         }
+        if (gas.model == ModelName::Polyatomic) != gas.rotation.is_some() {
+            return Err(Error::invalid(
+                "gas.model",
+                "rotation without its model, or the model without it",
+                "model = \"polyatomic\" with the numbers of rotation",
+            ));
+        }
+        if let Some(rotation) = &gas.rotation {
+            rotation.check()?;
+        }
         if !(gas.prandtl.is_finite() && gas.prandtl > 0.0) {
             return Err(Error::invalid(
                 "gas.prandtl",
                 gas.prandtl,
                 "a positive Prandtl number, 2/3 for monatomic gases",
             ));
+        }
+        Ok(())
+    }
+
+    /// Kernels of reflection are those of single atoms.
+    fn check_rotation(&self) -> Result<()> {
+        if self.gas.rotation.is_none() {
+            return Ok(());
+        }
+        let sides = self.named_sides().into_iter().filter_map(|(name, side)| {
+            let accommodation = match side {
+                Side::Wall { accommodation, .. } => accommodation,
+                _ => return None,
+            };
+            Some((format!("sides.{name}.accommodation"), accommodation))
+        });
+        let bodies = self.bodies.iter().enumerate();
+        let bodies = bodies.map(|(k, body)| {
+            (
+                format!("body {}: accommodation", k + 1),
+                &body.accommodation,
+            )
+        });
+        for (field, accommodation) in sides.chain(bodies) {
+            if accommodation.kernel().is_some() {
+                return Err(Error::invalid(
+                    field,
+                    "a scattering kernel, which is one of single atoms",
+                    "a share between 0 and 1 for molecules that rotate",
+                ));
+            }
         }
         Ok(())
     }
@@ -463,9 +505,10 @@ fn check_domain(domain: &Domain, repeats: bool) -> Result<()> {
     Ok(())
 }
 
-fn resolve_side(side: &mut Side, linear: bool, [low, high]: [f64; 2]) -> Result<()> {
+fn resolve_side(side: &mut Side, gas: &GasOf, [low, high]: [f64; 2]) -> Result<()> {
+    let linear = gas.linear;
     match side {
-        Side::Stream(stream) => resolve_stream(stream, linear),
+        Side::Stream(stream) => resolve_stream(stream, linear, gas.sound()),
         Side::Reservoir(reservoir) => resolve_reservoir(reservoir, linear),
         Side::Split { at, left, right } => {
             if !(*at > low && *at < high) {
@@ -502,10 +545,10 @@ fn resolve_side(side: &mut Side, linear: bool, [low, high]: [f64; 2]) -> Result<
     }
 }
 
-fn resolve_stream(stream: &mut Stream, linear: bool) -> Result<()> {
+fn resolve_stream(stream: &mut Stream, linear: bool, sound: f64) -> Result<()> {
     let speed = match (stream.speed_ratio, stream.mach) {
         (Some(speed), None) => speed,
-        (None, Some(mach)) => SOUND * mach,
+        (None, Some(mach)) => sound * mach,
         (None, None) => {
             return Err(Error::invalid(
                 "speed_ratio",

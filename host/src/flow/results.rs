@@ -4,6 +4,7 @@ use super::case::{SIDES, sides_of};
 use super::course::Ending;
 use super::findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 use super::gas::{self, MOMENTS};
+use super::internal;
 use super::problem::Problem;
 use super::steady::{Steady, Swept};
 use super::{Case, Side, passage};
@@ -43,6 +44,8 @@ pub(in crate::flow) fn findings(
         history: steady.course.history.clone(),
         ..Findings::default()
     };
+    let beyond = internal::beyond(&case.gas, &findings.fields);
+    findings.warnings.extend(beyond);
     let sides = sides_of(case);
     for k in 0..4 {
         let edges = if k < 2 {
@@ -160,9 +163,20 @@ fn surface(steady: &Steady<'_>, swept: &Swept, with_gas: bool) -> Vec<Taken> {
 
 /// Moments of what a segment mirrors.
 fn mirrored(steady: &Steady<'_>, normal: [f64; 2], place: usize) -> [f64; MOMENTS] {
+    let gas = &steady.problem.gas;
+    let mut moments = image(steady, &steady.state.mirrored, normal, place);
+    if let (Some(rotation), Some(internal)) = (&gas.rotation, &steady.state.internal) {
+        let more = image(steady, &internal.mirrored, normal, place);
+        internal::add_flux(rotation, gas.linear, &mut moments, &more);
+    }
+    moments
+}
+
+/// Moments of one function that a segment mirrors.
+fn image(steady: &Steady<'_>, mirrored: &[f64], normal: [f64; 2], place: usize) -> [f64; MOMENTS] {
     let nodes = &steady.problem.nodes;
     let count = nodes.len();
-    let image = &steady.state.mirrored[2 * place * count..][..2 * count];
+    let image = &mirrored[2 * place * count..][..2 * count];
     let mut moments = [0.0; MOMENTS];
     for m in 0..count {
         let v = [nodes.vx[m], nodes.vy[m]];
@@ -242,9 +256,20 @@ fn fields(steady: &Steady<'_>) -> Fields {
         fields.density.push(n);
         fields.velocity_x.push(ux);
         fields.velocity_y.push(uy);
-        fields.temperature.push(t);
-        fields.heat_x.push(w[4]);
-        fields.heat_y.push(w[5]);
+        let mut heat = [w[4], w[5]];
+        if let (Some(rotation), Some(internal)) = (&problem.gas.rotation, &steady.state.internal) {
+            let e = &internal.cells[k];
+            let both = match space.is_gas(k) {
+                true => internal::temperatures(rotation, problem.gas.linear, w, e),
+                false => [0.0; 2],
+            };
+            fields.add_rotation(rotation, both, [e[1], e[2]].into_iter());
+            heat = [heat[0] + e[1], heat[1] + e[2]];
+        } else {
+            fields.temperature.push(t);
+        }
+        fields.heat_x.push(heat[0]);
+        fields.heat_y.push(heat[1]);
     }
     fields
 }

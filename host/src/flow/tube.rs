@@ -8,6 +8,7 @@ use std::f64::consts::PI;
 use super::accommodation::Accommodation;
 use super::case::{Case, Domain, GasOf, ModelName, Side, Sides, Symmetry, Velocities};
 use super::findings::Findings;
+use super::internal::Rotation;
 
 /// Length of the period, which is one cell: nothing varies along the tube.
 const PERIOD: f64 = 0.01;
@@ -46,12 +47,15 @@ impl Tube {
             jump_temperature,
             factor: 1.0,
         };
+        let rotation = (self.model == ModelName::Polyatomic).then(Rotation::default);
         let gas = GasOf {
             model: self.model,
-            prandtl: match self.model {
-                ModelName::Bgk => 1.0,
-                ModelName::Shakhov => 2.0 / 3.0,
+            prandtl: match (self.model, &rotation) {
+                (ModelName::Bgk, _) => 1.0,
+                (_, Some(rotation)) => rotation.prandtl,
+                _ => 2.0 / 3.0,
             },
+            rotation,
             linear: true,
             ..GasOf::new(self.delta)
         };

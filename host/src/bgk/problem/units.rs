@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// A monatomic gas whose viscosity is known.
+/// A gas whose viscosity is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -19,6 +19,14 @@ pub enum Species {
     Krypton,
     /// Xenon.
     Xenon,
+    /// Nitrogen, whose molecules rotate, as do those that follow.
+    Nitrogen,
+    /// Oxygen.
+    Oxygen,
+    /// Air, as one gas.
+    Air,
+    /// Hydrogen.
+    Hydrogen,
 }
 
 /// Boltzmann's constant, J/K.
@@ -27,7 +35,7 @@ const BOLTZMANN: f64 = 1.380_649e-23;
 const REFERENCE: f64 = 273.0;
 
 impl Species {
-    /// Mass of an atom in kg, viscosity at 273 K in Pa s, and the exponent of its growth with temperature: G. A. Bird, *Molecular Gas Dynamics and the
+    /// Mass of a molecule in kg, viscosity at 273 K in Pa s, and the exponent of its growth with temperature: G. A. Bird, *Molecular Gas Dynamics and the
     /// Direct Simulation of Gas Flows* (1994), appendix A.
     fn data(self) -> (f64, f64, f64) {
         match self {
@@ -36,6 +44,10 @@ impl Species {
             Self::Argon => (66.3e-27, 2.117e-5, 0.81),
             Self::Krypton => (139.1e-27, 2.328e-5, 0.80),
             Self::Xenon => (218.0e-27, 2.107e-5, 0.85),
+            Self::Nitrogen => (46.5e-27, 1.656e-5, 0.74),
+            Self::Oxygen => (53.12e-27, 1.919e-5, 0.77),
+            Self::Air => (48.1e-27, 1.719e-5, 0.77),
+            Self::Hydrogen => (3.34e-27, 0.845e-5, 0.67),
         }
     }
 

@@ -8,7 +8,7 @@ use super::engine::Sweeps;
 use super::sweep::{Inflow, Input, Sweep, Swept};
 use crate::compute::Precision;
 use crate::error::{Error, Result};
-use crate::flow::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS};
+use crate::flow::gas::{Coefficients, DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
 use crate::flow::space::Kind;
 use crate::machine::{Grid, Machine};
 use crate::maxwellian::lanes::LANES as CHUNK;
@@ -79,7 +79,15 @@ struct Sizes {
     nodes: usize,
 }
 
+/// Drifts of internal energy, of the cells and in the order of each quadrant.
+struct Drifts<M: Machine, T: Real> {
+    cells: M::Buffer<f64>,
+    places: M::Buffer<Quad<T>>,
+}
+
 struct Buffers<M: Machine, T: Real> {
+    /// From the first sweep of internal energy on.
+    drifts: Option<Drifts<M, T>>,
     coefficients: M::Buffer<f64>,
     fields: M::Buffer<Quad<T>>,
     codes: M::Buffer<u32>,
@@ -196,7 +204,8 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
             .map(|&m| if m == usize::MAX { 0 } else { m as u32 })
             .collect();
         let buffers = Buffers {
-            coefficients: machine.allocate(8 * sizes.cells)?,
+            drifts: None,
+            coefficients: machine.allocate(DRIFT * sizes.cells)?,
             fields: machine.upload(&vec![Quad([T::ZERO; 4]); 8 * shape.places() as usize])?,
             codes: machine.upload(&codes(sweep, &shape))?,
             widths: machine.upload(&widths)?,
@@ -228,14 +237,26 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
     /// Writes the state that a sweep starts from.
     fn write(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<()> {
         let (machine, buffers) = (&self.machine, &mut self.buffers);
-        let mut coefficients = Vec::with_capacity(8 * self.sizes.cells);
+        let mut coefficients = Vec::with_capacity(DRIFT * self.sizes.cells);
         for (cell, c) in input.cells.iter().enumerate() {
             let mut c = *c;
             c[FREQUENCY] *= sweep.space.volume[cell];
-            coefficients.extend_from_slice(&c);
+            coefficients.extend_from_slice(&c[..DRIFT]);
         }
         machine.write(&mut buffers.coefficients, &coefficients)?;
-        let nothing = [0.0; 8];
+        if input.drifts {
+            let drifts = match &mut buffers.drifts {
+                Some(drifts) => drifts,
+                none => none.insert(Drifts {
+                    cells: machine.allocate(2 * self.sizes.cells)?,
+                    places: machine.allocate(4 * self.shape.places() as usize)?,
+                }),
+            };
+            let cells = input.cells.iter().flat_map(|c| &c[DRIFT..]);
+            let cells: Vec<f64> = cells.copied().collect();
+            machine.write(&mut drifts.cells, &cells)?;
+        }
+        let nothing = [0.0; 10];
         let faces = input.sides.iter().enumerate().flat_map(|(k, side)| {
             let faces = match side {
                 Inflow::Faces(faces) | Inflow::Wall { faces, .. } => faces.as_slice(),
@@ -277,7 +298,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
     }
 
     /// Launches the sweeps of all stages, and the sums over their blocks.
-    fn launch(&mut self, linear: bool) -> Result<()> {
+    fn launch(&mut self, linear: bool, drifts: bool) -> Result<()> {
         let (machine, buffers, shape) = (&self.machine, &mut self.buffers, self.shape);
         let places = shape.places() as usize;
         machine.launch(
@@ -288,8 +309,22 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
                 shape,
             },
         )?;
+        let drifts = match (drifts, &mut buffers.drifts) {
+            (true, Some(drifts)) => {
+                machine.launch(
+                    Grid::per_item(4 * places, THREADS),
+                    kernels::flow_drifts {
+                        drifts: &drifts.cells,
+                        to: &mut drifts.places,
+                        shape,
+                    },
+                )?;
+                Some(&drifts.places)
+            }
+            _ => None,
+        };
         macro_rules! sweep {
-            ($kernel:ident, $launch:ident) => {
+            ($kernel:ident, $launch:ident $(, $drifts:ident)?) => {
                 machine.launch(
                     Grid {
                         blocks: $launch.count,
@@ -297,6 +332,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
                     },
                     kernels::$kernel {
                         fields: &buffers.fields,
+                        $($drifts: $drifts,)?
                         codes: &buffers.codes,
                         widths: &buffers.widths,
                         nodes: &buffers.nodes,
@@ -319,10 +355,10 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
             };
         }
         for launch in &self.launches {
-            if linear {
-                sweep!(flow_plane_linear, launch);
-            } else {
-                sweep!(flow_plane, launch);
+            match (linear, drifts) {
+                (true, _) => sweep!(flow_plane_linear, launch),
+                (false, None) => sweep!(flow_plane, launch),
+                (false, Some(drifts)) => sweep!(flow_plane_internal, launch, drifts),
             }
         }
         for quadrant in 0..4 {
@@ -391,7 +427,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
 impl<M: Machine, T: Real + Element> Sweeps for DeviceSweeps<M, T> {
     fn run(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
         self.write(sweep, input)?;
-        self.launch(sweep.linear)?;
+        self.launch(sweep.linear, input.drifts)?;
         self.read(sweep)
     }
 

@@ -14,7 +14,7 @@ mod sweep;
 mod unknowns;
 
 pub(in crate::flow) use sweep::Swept;
-pub(in crate::flow) use unknowns::Unknowns;
+pub(in crate::flow) use unknowns::{Carried, Internal, Unknowns};
 
 use correction::Correction;
 use engine::{Sweeps, Vectors};
@@ -23,7 +23,8 @@ use sweep::{Inflow, Input, Sweep};
 
 use super::course::{Course, Ending, Step};
 use super::face::{Border, Emission, Wall};
-use super::gas::{UNKNOWNS, equilibrium};
+use super::gas::{Coefficients, MOMENTS, Primitive, UNKNOWNS, equilibrium};
+use super::internal;
 use super::problem::Problem;
 use super::{Acceleration, Solver};
 use crate::bgk::steady::anderson::Anderson;
@@ -44,7 +45,7 @@ pub(in crate::flow) const COLDEST: f64 = 1e-3;
 pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) problem: &'a Problem,
     pub(in crate::flow) state: Unknowns,
-    /// The sums of the last sweep.
+    /// The sums of the last sweep; fluxes of energy have the internal part.
     pub(in crate::flow) swept: Option<Swept>,
     pub(in crate::flow) course: Course,
     /// Emission of the segments, and of side walls.
@@ -108,18 +109,35 @@ impl<'a> Steady<'a> {
             mirrors || loose || (is_periodic(k) && (both || !problem.gas.linear))
         });
         let density = problem.start[0];
-        let values = start_values(problem);
-        let lagged = std::array::from_fn(|k| match lags[k] {
-            true => values.repeat(faces(k)),
-            false => Vec::new(),
-        });
+        let values = start_values(problem, Carried::Molecules);
+        let lagged = |values: &[f64]| {
+            std::array::from_fn(|k| match lags[k] {
+                true => values.repeat(faces(k)),
+                false => Vec::new(),
+            })
+        };
         let loose = problem.loose().len();
+        let internal = problem.gas.rotation.map(|rotation| {
+            let [n, .., t] = problem.start;
+            let density = if problem.gas.linear { 1.0 } else { n };
+            let mut cells = vec![[0.0; 3]; space.len()];
+            for &k in &gas_cells {
+                cells[k][0] = 0.5 * rotation.freedom * density * t;
+            }
+            let values = start_values(problem, Carried::InternalEnergy);
+            Internal {
+                cells,
+                mirrored: values.repeat(loose),
+                lagged: lagged(&values),
+            }
+        });
         let state = Unknowns {
             mirrored: values.repeat(loose),
             segments: vec![density; space.segments.len()],
             sides: std::array::from_fn(|k| vec![density; side_emission[k].len()]),
-            lagged,
+            lagged: lagged(&values),
             cells,
+            internal,
         };
         let mass = mass(problem, &state);
         Ok(Self {
@@ -153,8 +171,8 @@ impl<'a> Steady<'a> {
         observe: &mut dyn FnMut(usize, f64) -> bool,
     ) -> Result<Ending> {
         for iteration in 1..=solver.iterations {
-            let swept = self.sweep()?;
-            let mut next = self.next(&swept);
+            let (swept, internal) = self.sweep()?;
+            let mut next = self.next(&swept, internal.as_ref());
             self.keep_admissible(&mut next)?;
             if let Some(correction) = &mut self.correction
                 && correction.apply(self.problem, &self.state, &swept, &mut next)
@@ -188,14 +206,33 @@ impl<'a> Steady<'a> {
         self.lags.contains(&true) || !self.state.mirrored.is_empty()
     }
 
-    /// Sweeps from the present state.
-    fn sweep(&mut self) -> Result<Swept> {
+    /// Sweeps from the present state: the molecules, and their internal energy where they rotate.
+    fn sweep(&mut self) -> Result<(Swept, Option<Swept>)> {
         let (sweep, input) = self.parts();
         let engine = match &mut self.engine {
             Some(engine) => engine,
             none => none.insert(engine(&self.machine, &sweep, &input)?),
         };
-        engine.run(&sweep, &input)
+        let mut swept = engine.run(&sweep, &input)?;
+        let gas = &self.problem.gas;
+        let (Some(rotation), Some(unknowns)) = (&gas.rotation, &self.state.internal) else {
+            return Ok((swept, None));
+        };
+        let input = self.input(Carried::InternalEnergy, unknowns.mirrored.clone());
+        let Some(engine) = &mut self.engine else {
+            return Ok((swept, None));
+        };
+        let internal = engine.run(&sweep, &input)?;
+        let add =
+            |to: &mut [f64; MOMENTS], from| internal::add_flux(rotation, gas.linear, to, from);
+        let segments = swept.segments.iter_mut().zip(&internal.segments);
+        segments.for_each(|(to, from)| add(to, from));
+        for (to, from) in swept.sides.iter_mut().zip(&internal.sides) {
+            for (to, from) in to.iter_mut().flatten().zip(from.iter().flatten()) {
+                add(to, from);
+            }
+        }
+        Ok((swept, Some(internal)))
     }
 
     /// A sweep, and the present state as its input.
@@ -214,20 +251,6 @@ impl<'a> Steady<'a> {
         loose: usize,
         mirrored: Vec<f64>,
     ) -> (Sweep<'s>, Input) {
-        let (gas, space) = (&problem.gas, &problem.space);
-        let cells = (0..space.len())
-            .map(|k| match space.is_gas(k) {
-                true => gas.coefficients(&self.state.cells[k]),
-                false => [0.0; 8],
-            })
-            .collect();
-        let segments = problem
-            .walls
-            .iter()
-            .zip(&self.state.segments)
-            .map(|(wall, &density)| gas.maxwellian(wall.state(density)))
-            .collect();
-        let sides = std::array::from_fn(|k| self.inflow(k));
         let is_mirror = |k: usize| matches!(problem.borders[k], Border::Mirror);
         // Two opposite mirrors wait for each other: their images are lagged.
         let single = |k: usize| is_mirror(k) && !is_mirror(k ^ 1);
@@ -240,29 +263,60 @@ impl<'a> Steady<'a> {
         }
         stages.retain(|stage| !stage.is_empty());
         let sweep = Sweep {
-            space,
+            space: &problem.space,
             nodes: &problem.nodes,
             accommodation,
             loose,
-            linear: gas.linear,
+            linear: problem.gas.linear,
             kept: std::array::from_fn(|k| is_mirror(k) || self.lags[k]),
             stages,
         };
-        let input = Input {
-            cells,
-            segments,
-            mirrored,
-            sides,
-        };
-        (sweep, input)
+        (sweep, self.input(Carried::Molecules, mirrored))
     }
 
-    fn inflow(&self, k: usize) -> Inflow {
+    /// The present state as the input of a sweep.
+    fn input(&self, carried: Carried, mirrored: Vec<f64>) -> Input {
+        let problem = self.problem;
+        let (gas, space) = (&problem.gas, &problem.space);
+        let cells = (0..space.len()).map(|k| match (&self.state.internal, carried) {
+            _ if !space.is_gas(k) => [0.0; 10],
+            (None, _) => gas.coefficients(&self.state.cells[k]),
+            (Some(internal), _) => {
+                let (_, both) = gas.relaxed(&self.state.cells[k], &internal.cells[k]);
+                both[usize::from(carried == Carried::InternalEnergy)]
+            }
+        });
+        let walls = problem.walls.iter().zip(&self.state.segments);
+        Input {
+            cells: cells.collect(),
+            segments: walls
+                .map(|(wall, &density)| self.emitted(wall.state(density), carried))
+                .collect(),
+            mirrored,
+            sides: std::array::from_fn(|k| self.inflow(k, carried)),
+            drifts: carried == Carried::InternalEnergy && !gas.linear,
+        }
+    }
+
+    /// The coefficients of a Maxwellian that a face emits.
+    fn emitted(&self, state: Primitive, carried: Carried) -> Coefficients {
+        match carried {
+            Carried::Molecules => self.problem.gas.maxwellian(state),
+            Carried::InternalEnergy => self.problem.gas.internal_of(state),
+        }
+    }
+
+    fn inflow(&self, k: usize, carried: Carried) -> Inflow {
         let problem = self.problem;
         let gas = &problem.gas;
+        let emitted = |state: Primitive| self.emitted(state, carried);
+        let lagged = || match (&self.state.internal, carried) {
+            (Some(internal), Carried::InternalEnergy) => internal.lagged[k].clone(),
+            _ => self.state.lagged[k].clone(),
+        };
         match &problem.borders[k] {
             Border::Given(states) => {
-                Inflow::Faces(states.iter().map(|&state| gas.maxwellian(state)).collect())
+                Inflow::Faces(states.iter().map(|&state| emitted(state)).collect())
             }
             Border::Outlet(pressure) => {
                 let border = problem.space.border(k);
@@ -281,30 +335,30 @@ impl<'a> Steady<'a> {
                 Inflow::Faces(
                     border
                         .into_iter()
-                        .map(|cell| gas.maxwellian(state(cell)))
+                        .map(|cell| emitted(state(cell)))
                         .collect(),
                 )
             }
-            Border::Mirror if self.lags[k] => Inflow::Values(self.state.lagged[k].clone()),
+            Border::Mirror if self.lags[k] => Inflow::Values(lagged()),
             Border::Mirror => Inflow::Mirror,
-            Border::Periodic(_) if !gas.linear => Inflow::Values(self.state.lagged[k].clone()),
+            Border::Periodic(_) if !gas.linear => Inflow::Values(lagged()),
             Border::Periodic(jump) => Inflow::Closed {
-                jump: gas.maxwellian(*jump),
-                values: self.state.lagged[k].clone(),
+                jump: emitted(*jump),
+                values: lagged(),
             },
             Border::Inflow(_, wall) => {
                 let density = self.state.sides[k].first().copied().unwrap_or(0.0);
                 let faces = problem.space.border(k).len();
-                Inflow::Faces(vec![gas.maxwellian(wall.state(density)); faces])
+                Inflow::Faces(vec![emitted(wall.state(density)); faces])
             }
             Border::Wall(side) => {
                 let densities = self.state.sides[k].iter().zip(&side.walls);
-                let faces = densities.map(|(&density, wall)| gas.maxwellian(wall.state(density)));
+                let faces = densities.map(|(&density, wall)| emitted(wall.state(density)));
                 match self.lags[k] {
                     true => Inflow::Wall {
                         faces: faces.collect(),
                         accommodation: side.accommodation.diffuse(),
-                        mirrored: self.state.lagged[k].clone(),
+                        mirrored: lagged(),
                     },
                     false => Inflow::Faces(faces.collect()),
                 }
@@ -313,9 +367,21 @@ impl<'a> Steady<'a> {
     }
 
     /// The state that a sweep makes of the present one.
-    fn next(&self, swept: &Swept) -> Unknowns {
+    fn next(&self, swept: &Swept, internal: Option<&Swept>) -> Unknowns {
         let mut next = self.state.clone();
         for &k in &self.gas_cells {
+            if let (Some(internal), Some(to)) = (internal, &mut next.internal) {
+                let (e, w) = (&mut to.cells[k], &mut next.cells[k]);
+                let (to, _) = self.problem.gas.relaxed(w, e);
+                let [energy, x, y, ..] = internal.cells[k];
+                // The flux of internal energy is about the mean velocity.
+                let [_, ux, uy, _] = match self.problem.gas.linear {
+                    true => [0.0; 4],
+                    false => self.problem.gas.primitive(w),
+                };
+                *w = to.molecules;
+                *e = internal::swept(&to.internal, [energy, x - ux * energy, y - uy * energy]);
+            }
             let sums = &swept.cells[k];
             let cell = &mut next.cells[k];
             for c in 0..4 {
@@ -329,28 +395,9 @@ impl<'a> Steady<'a> {
         {
             *density = emission.density(arriving[0]);
         }
-        let size = 2 * self.problem.nodes.len();
-        for (place, s) in self.problem.loose().into_iter().enumerate() {
-            let arrived = &swept.arrived[place * size..][..size];
-            let image = match (
-                &self.scattering.segments[place],
-                &self.scattering.mirrors[place],
-            ) {
-                (Some(kernel), _) => kernel.scattered(arrived),
-                (None, Some(mirror)) => mirror.image(
-                    &self.problem.gas,
-                    &self.problem.nodes,
-                    place,
-                    &swept.arrived,
-                ),
-                (None, None) => reflection::mirrored(
-                    &self.problem.gas,
-                    &self.problem.nodes,
-                    self.problem.space.segments[s].normal,
-                    arrived,
-                ),
-            };
-            next.mirrored[place * size..][..size].copy_from_slice(&image);
+        self.mirror(&swept.arrived, &mut next.mirrored);
+        if let (Some(internal), Some(to)) = (internal, &mut next.internal) {
+            self.mirror(&internal.arrived, &mut to.mirrored);
         }
         for k in 0..4 {
             let emissions = &self.side_emission[k];
@@ -365,14 +412,48 @@ impl<'a> Steady<'a> {
                 }
             }
             if self.lags[k] {
-                next.lagged[k] = self.handed_on(swept, k);
+                let problem = self.problem;
+                let factor = match problem.gas.linear || !self.is_periodic(k) {
+                    true => 1.0,
+                    false => ports::factor(problem, swept, k, problem.falls[k / 2]),
+                };
+                next.lagged[k] = self.handed_on(&swept.left, factor, k, Carried::Molecules);
+                if let (Some(internal), Some(to)) = (internal, &mut next.internal) {
+                    to.lagged[k] =
+                        self.handed_on(&internal.left, factor, k, Carried::InternalEnergy);
+                }
             }
         }
         next
     }
 
-    /// Inflow through a side from what the last sweep let out.
-    fn handed_on(&self, swept: &Swept, k: usize) -> Vec<f64> {
+    fn is_periodic(&self, k: usize) -> bool {
+        matches!(self.problem.borders[k], Border::Periodic(_))
+    }
+
+    /// Images of what arrived at the segments with less than complete diffuse reflection.
+    fn mirror(&self, arrived: &[f64], images: &mut [f64]) {
+        let problem = self.problem;
+        let (gas, nodes) = (&problem.gas, &problem.nodes);
+        let size = 2 * nodes.len();
+        for (place, s) in problem.loose().into_iter().enumerate() {
+            let own = &arrived[place * size..][..size];
+            let image = match (
+                &self.scattering.segments[place],
+                &self.scattering.mirrors[place],
+            ) {
+                (Some(kernel), _) => kernel.scattered(own),
+                (None, Some(mirror)) => mirror.image(gas, nodes, place, arrived),
+                (None, None) => {
+                    reflection::mirrored(gas, nodes, problem.space.segments[s].normal, own)
+                }
+            };
+            images[place * size..][..size].copy_from_slice(&image);
+        }
+    }
+
+    /// Inflow through a side from what the last sweep let out, of a periodic one times a factor.
+    fn handed_on(&self, left: &[Vec<f64>; 4], factor: f64, k: usize, carried: Carried) -> Vec<f64> {
         let problem = self.problem;
         let count = problem.nodes.len();
         let enters = |m: usize| {
@@ -383,22 +464,18 @@ impl<'a> Steady<'a> {
             };
             (v > 0.0) == k.is_multiple_of(2)
         };
-        let mut values = vec![0.0; swept.left[k].len()];
+        let mut values = vec![0.0; left[k].len()];
         match &problem.borders[k] {
             Border::Periodic(jump) => {
                 // The jump falls from the lower to the upper side.
                 let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
-                let jump = problem.gas.maxwellian(*jump);
-                let factor = match problem.gas.linear {
-                    true => 1.0,
-                    false => ports::factor(problem, swept, k, problem.falls[k / 2]),
-                };
+                let jump = self.emitted(*jump, carried);
                 for (at, value) in values.iter_mut().enumerate() {
                     let m = at % count;
                     if !enters(m) {
                         continue;
                     }
-                    *value = factor * swept.left[k ^ 1][at];
+                    *value = factor * left[k ^ 1][at];
                     if problem.gas.linear {
                         let v = [problem.nodes.vx[m], problem.nodes.vy[m]];
                         let pair = equilibrium::<true>(&jump, v, f64::exp);
@@ -409,7 +486,7 @@ impl<'a> Steady<'a> {
             _ if !self.scattering.sides[k].is_empty() => {
                 let size = 2 * count;
                 let rows = values.chunks_exact_mut(size).zip(&self.scattering.sides[k]);
-                for ((image, kernel), arrived) in rows.zip(swept.left[k].chunks_exact(size)) {
+                for ((image, kernel), arrived) in rows.zip(left[k].chunks_exact(size)) {
                     image.copy_from_slice(&kernel.scattered(arrived));
                 }
             }
@@ -417,7 +494,7 @@ impl<'a> Steady<'a> {
                 for (at, value) in values.iter_mut().enumerate() {
                     let (row, m) = (at / count, at % count);
                     if enters(m) {
-                        *value = swept.left[k][row * count + problem.nodes.mirrored[k / 2][m]];
+                        *value = left[k][row * count + problem.nodes.mirrored[k / 2][m]];
                     }
                 }
             }
@@ -429,7 +506,7 @@ impl<'a> Steady<'a> {
     fn keep_admissible(&self, next: &mut Unknowns) -> Result<()> {
         for &k in &self.gas_cells {
             let mut share = 0.5;
-            while !self.problem.gas.is_admissible(&next.cells[k]) {
+            while !self.is_admissible(next, k) {
                 if share < 1e-3 || !next.cells[k].iter().all(|x| x.is_finite()) {
                     let [x, y] = self.problem.space.centroid[k];
                     return Err(Error::Numerical(format!(
@@ -440,10 +517,24 @@ impl<'a> Steady<'a> {
                     let old = self.state.cells[k][c];
                     next.cells[k][c] = old + share * (next.cells[k][c] - old);
                 }
+                if let (Some(next), Some(old)) = (&mut next.internal, &self.state.internal) {
+                    let pairs = next.cells[k].iter_mut().zip(old.cells[k]);
+                    pairs.for_each(|(e, old)| *e = old + share * (*e - old));
+                }
                 share *= 0.5;
             }
         }
         Ok(())
+    }
+
+    /// Whether the unknowns of a cell can be those of a gas.
+    fn is_admissible(&self, state: &Unknowns, k: usize) -> bool {
+        let gas = &self.problem.gas;
+        let rotates = state.internal.as_ref().is_none_or(|internal| {
+            let e = &internal.cells[k];
+            e.iter().all(|x| x.is_finite()) && (gas.linear || e[0] > 0.0)
+        });
+        rotates && gas.is_admissible(&state.cells[k])
     }
 
     /// Keeps the mass of a closed space, which the equations leave open.
@@ -478,22 +569,39 @@ impl<'a> Steady<'a> {
             next.sides.iter_mut().flatten().for_each(|x| *x *= factor);
             next.lagged.iter_mut().flatten().for_each(|x| *x *= factor);
             next.mirrored.iter_mut().for_each(|x| *x *= factor);
+            if let Some(internal) = &mut next.internal {
+                let cells = internal.cells.iter_mut().flatten();
+                let given = internal.lagged.iter_mut().flatten();
+                cells
+                    .chain(given)
+                    .chain(&mut internal.mirrored)
+                    .for_each(|x| *x *= factor);
+            }
         }
     }
 
     /// The largest change of density, momentum and energy over the range of each, and what roundoff makes of it.
     fn change(&self, next: &Unknowns) -> (f64, f64) {
-        let mut ranges = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 4];
+        // Internal energy comes last, where there is any.
+        let count = if self.state.internal.is_some() { 5 } else { 4 };
+        let mut ranges = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 5];
+        let value = |state: &Unknowns, k: usize, c: usize| match (&state.internal, c) {
+            (Some(internal), 4) => internal.cells[k][0],
+            _ => state.cells[k][c],
+        };
         for &k in &self.gas_cells {
-            for (c, [low, high, most, changed]) in ranges.iter_mut().enumerate() {
-                let value = next.cells[k][c];
-                *low = low.min(value);
-                *high = high.max(value);
-                *most = most.max(value.abs());
-                *changed = changed.max((value - self.state.cells[k][c]).abs());
+            let all = ranges.iter_mut().take(count).enumerate();
+            for (c, [low, high, most, changed]) in all {
+                let new = value(next, k, c);
+                *low = low.min(new);
+                *high = high.max(new);
+                *most = most.max(new.abs());
+                *changed = changed.max((new - value(&self.state, k, c)).abs());
             }
         }
-        let spread = ranges.map(|[low, high, _, _]| high - low);
+        let ranges = &ranges[..count];
+        let spread = ranges.iter().map(|[low, high, _, _]| high - low);
+        let spread: Vec<f64> = spread.collect();
         let widest = spread.iter().copied().fold(0.0, f64::max);
         let linear = self.problem.gas.linear;
         let unit = self.engine.as_ref().map_or(f64::EPSILON, |e| e.unit());
@@ -517,11 +625,10 @@ impl<'a> Steady<'a> {
         let mut mixed = next.clone();
         self.unpack(&x, &mut mixed);
         let linear = self.problem.gas.linear;
-        let gas = &self.problem.gas;
         let good = self
             .gas_cells
             .iter()
-            .all(|&k| gas.is_admissible(&mixed.cells[k]))
+            .all(|&k| self.is_admissible(&mixed, k))
             && (linear
                 || (mixed.segments.iter().all(|&rho| rho >= 0.0)
                     && mixed.sides.iter().flatten().all(|&rho| rho >= 0.0)));
@@ -549,6 +656,12 @@ impl<'a> Steady<'a> {
                 .flatten()
                 .map(|value| LAGGED_WEIGHT * value),
         );
+        if let Some(internal) = &state.internal {
+            x.extend(self.gas_cells.iter().flat_map(|&k| internal.cells[k]));
+            let given = internal.mirrored.iter();
+            let given = given.chain(internal.lagged.iter().flatten());
+            x.extend(given.map(|value| LAGGED_WEIGHT * value));
+        }
         x
     }
 
@@ -569,6 +682,16 @@ impl<'a> Steady<'a> {
             take(to);
             *to /= LAGGED_WEIGHT;
         });
+        if let Some(internal) = &mut state.internal {
+            for &k in &self.gas_cells {
+                internal.cells[k].iter_mut().for_each(&mut take);
+            }
+            let lagged = internal.lagged.iter_mut().flatten();
+            internal.mirrored.iter_mut().chain(lagged).for_each(|to| {
+                take(to);
+                *to /= LAGGED_WEIGHT;
+            });
+        }
     }
 
     /// Takes fields up from a coarser grid.
@@ -607,25 +730,30 @@ impl<'a> Steady<'a> {
             let share = ((x - middle(low)) / apart).clamp(0.0, 1.0);
             [(low, 1.0 - share), (high, share)]
         };
-        let interpolated = |point: [f64; 2]| {
-            let (mut total, mut sum) = (0.0, [0.0; UNKNOWNS]);
+        // The cells round a point with their shares.
+        let around = |point: [f64; 2]| {
+            let mut parts = Vec::with_capacity(4);
             for (j, along_y) in between(&space.y, point[1]) {
                 for (i, along_x) in between(&space.x, point[0]) {
                     let at = j * space.nx() + i;
                     if space.is_gas(at) {
-                        let share = along_x * along_y;
-                        total += share;
-                        (0..UNKNOWNS).for_each(|c| sum[c] += share * state.cells[at][c]);
+                        parts.push((at, along_x * along_y));
                     }
                 }
             }
+            let total: f64 = parts.iter().map(|(_, share)| share).sum();
             match total > 0.1 {
-                true => sum.map(|part| part / total),
-                false => state.cells[nearest(point)],
+                true => parts.iter_mut().for_each(|(_, share)| *share /= total),
+                false => parts = vec![(nearest(point), 1.0)],
             }
+            parts
         };
         for &k in &self.gas_cells {
-            self.state.cells[k] = interpolated(fine.centroid[k]);
+            let parts = around(fine.centroid[k]);
+            self.state.cells[k] = weighed(&state.cells, &parts);
+            if let (Some(to), Some(from)) = (&mut self.state.internal, &state.internal) {
+                to.cells[k] = weighed(&from.cells, &parts);
+            }
         }
         let gas = &self.problem.gas;
         for (s, segment) in fine.segments.iter().enumerate() {
@@ -651,6 +779,15 @@ impl<'a> Steady<'a> {
     }
 }
 
+/// Numbers of cells, each by its share.
+fn weighed<const N: usize>(cells: &[[f64; N]], parts: &[(usize, f64)]) -> [f64; N] {
+    let mut sum = [0.0; N];
+    for (at, share) in parts {
+        (0..N).for_each(|c| sum[c] += share * cells[*at][c]);
+    }
+    sum
+}
+
 /// The engine of a machine.
 fn engine(machine: &Machine, sweep: &Sweep<'_>, input: &Input) -> Result<Box<dyn Sweeps>> {
     let sides = &input.sides;
@@ -669,8 +806,11 @@ fn mass(problem: &Problem, state: &Unknowns) -> f64 {
 }
 
 /// Values `[g, h][node]` of the starting Maxwellian.
-fn start_values(problem: &Problem) -> Vec<f64> {
-    let c = problem.gas.maxwellian(problem.start);
+fn start_values(problem: &Problem, carried: Carried) -> Vec<f64> {
+    let c = match carried {
+        Carried::Molecules => problem.gas.maxwellian(problem.start),
+        Carried::InternalEnergy => problem.gas.internal_of(problem.start),
+    };
     let count = problem.nodes.len();
     let mut values = vec![0.0; 2 * count];
     for m in 0..count {
@@ -694,8 +834,14 @@ mod tests {
     /// One sweep of a stream past a body by the kernels has the sums of plain loops, for velocities that fill no batches and lie unevenly about zero.
     #[test]
     fn sums_of_kernels_are_those_of_loops() {
+        for carried in [Carried::Molecules, Carried::InternalEnergy] {
+            kernels_have_the_sums_of_loops(carried);
+        }
+    }
+
+    fn kernels_have_the_sums_of_loops(carried: Carried) {
         let text = r#"
-            gas = { model = "shakhov", delta = 3, omega = 0.734 }
+            gas = { model = "polyatomic", delta = 3, omega = 0.734 }
             domain = { x = [-1.5, 1.5], y = [0, 1.5], h = 0.25 }
             velocities = { kind = "uniform", step = 0.8 }
             [sides]
@@ -710,12 +856,20 @@ mod tests {
         let case: Case = toml::from_str(text).unwrap();
         let case = case.resolve().unwrap();
         let problem = Problem::new(&case, 1.0).unwrap();
-        let steady = Steady::new(&problem, &case.solver, &Machine::Reference).unwrap();
-        let (sweep, input) = steady.parts();
+        let mut steady = Steady::new(&problem, &case.solver, &Machine::Reference).unwrap();
+        if let Some(internal) = &mut steady.state.internal {
+            internal
+                .cells
+                .iter_mut()
+                .for_each(|e| (e[1], e[2]) = (0.1, -0.05));
+        }
+        let (sweep, _) = steady.parts();
+        let input = steady.input(carried, Vec::new());
         let mut kernels =
             device::new(Emulator::default(), Precision::F64, &sweep, &input.sides).unwrap();
         let found = kernels.run(&sweep, &input).unwrap();
         let expected = reference::Loops.run(&sweep, &input).unwrap();
+        let vectors = Vectors.run(&sweep, &input).unwrap();
         let flat = |swept: &Swept| {
             let sides = swept.sides.iter().flatten().flatten().flatten();
             let all = swept.cells.iter().flatten();
@@ -723,6 +877,9 @@ mod tests {
             all.copied().collect::<Vec<f64>>()
         };
         for (at, (a, b)) in flat(&found).into_iter().zip(flat(&expected)).enumerate() {
+            assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{at}: {a} {b}");
+        }
+        for (at, (a, b)) in flat(&vectors).into_iter().zip(flat(&expected)).enumerate() {
             assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{at}: {a} {b}");
         }
     }

@@ -5,7 +5,7 @@ use rarefy_kernels::flow::cell::{self, Fluxes};
 use super::engine::Sweeps;
 use super::sweep::{DAMPING, Inflow, Input, Sweep, Swept};
 use crate::error::Result;
-use crate::flow::gas::{FREQUENCY, MOMENTS, add, equilibrium, flux, sums};
+use crate::flow::gas::{Coefficients, FREQUENCY, MOMENTS, add, equilibrium, flux, sums};
 use crate::flow::space::{Kind, Segment};
 use crate::maxwellian::lanes::LANES;
 
@@ -211,7 +211,7 @@ impl March<'_> {
         going
     }
 
-    fn equilibrium<const LINEAR: bool>(&self, c: &[f64; 8]) -> Pair {
+    fn equilibrium<const LINEAR: bool>(&self, c: &Coefficients) -> Pair {
         equilibrium::<LINEAR>(c, self.v, f64::exp)
     }
 

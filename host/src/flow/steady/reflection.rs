@@ -112,6 +112,7 @@ mod tests {
             delta: 1.0,
             omega: 0.74,
             prandtl: 1.0,
+            rotation: None,
         };
         let count = nodes.len();
         for angle in [0.0_f64, 0.4, 1.1] {

@@ -258,6 +258,7 @@ mod tests {
             delta: 1.0,
             omega: 0.74,
             prandtl: 1.0,
+            rotation: None,
         };
         let wall = Wall {
             temperature: if linear { 0.0 } else { 1.1 },
@@ -366,6 +367,7 @@ mod tests {
             delta: 1.0,
             omega: 0.74,
             prandtl: 1.0,
+            rotation: None,
         };
         let wall = Wall {
             temperature: 0.0,

@@ -62,6 +62,8 @@ pub(in crate::flow) struct Input {
     pub(in crate::flow) mirrored: Vec<f64>,
     /// The sides left, right, bottom and top.
     pub(in crate::flow) sides: [Inflow; 4],
+    /// Whether the equilibria of the cells have a drift: those of internal energy, nonlinear.
+    pub(in crate::flow) drifts: bool,
 }
 
 /// The sums of a sweep.
@@ -628,7 +630,7 @@ impl Velocities {
         for l in 0..LANES {
             let exponential = |x: f64| x.exp_fast::<FUSED>();
             let v = [self.x[l], self.y[l]];
-            let [g, h] = kernels::equilibrium::<f64, LINEAR, FUSED>(c, v, exponential);
+            let [g, h] = kernels::equilibrium::<f64, LINEAR, true, FUSED>(c, v, exponential);
             pair[0][l] = g;
             pair[1][l] = h;
         }

@@ -1,6 +1,6 @@
 //! The unknowns of the iteration.
 
-use crate::flow::gas::UNKNOWNS;
+use crate::flow::gas::{InternalEnergy, UNKNOWNS};
 
 /// The unknowns of a flow.
 #[derive(Clone, Debug)]
@@ -15,4 +15,26 @@ pub(in crate::flow) struct Unknowns {
     pub(in crate::flow) mirrored: Vec<f64>,
     /// Inflow of the last sweep that periodic sides and opposite mirrors hand on.
     pub(in crate::flow) lagged: [Vec<f64>; 4],
+    /// Those of the internal energy, of molecules that rotate.
+    pub(in crate::flow) internal: Option<Internal>,
+}
+
+/// The unknowns of the internal energy.
+#[derive(Clone, Debug)]
+pub(in crate::flow) struct Internal {
+    /// Of each cell.
+    pub(in crate::flow) cells: Vec<InternalEnergy>,
+    /// As those of the molecules.
+    pub(in crate::flow) mirrored: Vec<f64>,
+    /// As that of the molecules.
+    pub(in crate::flow) lagged: [Vec<f64>; 4],
+}
+
+/// The function of the velocity that a sweep carries.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::flow) enum Carried {
+    /// The molecules.
+    Molecules,
+    /// Their internal energy.
+    InternalEnergy,
 }

@@ -5,7 +5,7 @@ use rarefy_kernels::flow::volume::sweep::{self as kernels, SideShape};
 use rarefy_kernels::{Element, Quad, Real};
 
 use super::engine::Sweeps;
-use super::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS};
+use super::gas::{Coefficients, DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
 use super::nodes::{Half, Nodes};
 use super::space::Kind;
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept, sides_of_octant};
@@ -45,7 +45,7 @@ const SHARED_BORDERS: usize = 3 * border::LEN as usize * size_of::<u64>();
 /// Share of the free memory that the blocks' sums may take.
 const SHARE_OF_MEMORY: f64 = 0.5;
 
-/// Numbers of the coefficients of a cell.
+/// Numbers of the coefficients of a cell: those without the drift of internal energy.
 const NUMBERS: usize = 9;
 
 /// Sweeps on a machine in a precision.
@@ -81,7 +81,15 @@ struct Launch {
     octants: Vec<usize>,
 }
 
+/// Drifts of internal energy, of the cells and in the order of each octant.
+struct Drifts<M: Machine, T: Real> {
+    cells: M::Buffer<f64>,
+    places: M::Buffer<Quad<T>>,
+}
+
 struct Buffers<M: Machine, T: Real> {
+    /// From the first sweep of internal energy on.
+    drifts: Option<Drifts<M, T>>,
     coefficients: M::Buffer<f64>,
     widths: M::Buffer<f64>,
     fields: M::Buffer<Quad<T>>,
@@ -241,6 +249,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
             .flat_map(|edges| edges.windows(2).map(|pair| pair[1] - pair[0]))
             .collect();
         let buffers = Buffers {
+            drifts: None,
             coefficients: machine.allocate(NUMBERS * space.len())?,
             widths: machine.upload(&widths)?,
             fields: machine.allocate((8 * QUADS) as usize * places)?,
@@ -282,9 +291,21 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
         for (c, volume) in input.cells.iter().zip(&sweep.space.volume) {
             let mut c = *c;
             c[FREQUENCY] *= volume;
-            coefficients.extend_from_slice(&c);
+            coefficients.extend_from_slice(&c[..NUMBERS]);
         }
         machine.write(&mut buffers.coefficients, &coefficients)?;
+        if input.drifts {
+            let drifts = match &mut buffers.drifts {
+                Some(drifts) => drifts,
+                none => none.insert(Drifts {
+                    cells: machine.allocate(3 * input.cells.len())?,
+                    places: machine.allocate(8 * self.shape.places() as usize)?,
+                }),
+            };
+            let cells = input.cells.iter().flat_map(|c| &c[DRIFT..]);
+            let cells: Vec<f64> = cells.copied().collect();
+            machine.write(&mut drifts.cells, &cells)?;
+        }
         let sides = input.sides.iter().flat_map(emitted);
         let all = input.facets.iter().chain(sides);
         let emission: Vec<Quad<T>> = all.flat_map(quads::<T>).collect();
@@ -357,7 +378,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
     }
 
     /// Launches the sweeps, and the sums over the blocks of each launch.
-    fn launch(&mut self, sweep: &Sweep<'_>) -> Result<()> {
+    fn launch(&mut self, sweep: &Sweep<'_>, drifts: bool) -> Result<()> {
         self.launch_inflow(sweep.linear)?;
         let (machine, buffers, shape) = (&self.machine, &mut self.buffers, self.shape);
         let places = shape.places() as usize;
@@ -370,8 +391,22 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
                 shape,
             },
         )?;
+        let drifts = match (drifts, &mut buffers.drifts) {
+            (true, Some(drifts)) => {
+                machine.launch(
+                    Grid::per_item(8 * places, THREADS),
+                    kernels::flow_volume_drifts {
+                        drifts: &drifts.cells,
+                        to: &mut drifts.places,
+                        shape,
+                    },
+                )?;
+                Some(&drifts.places)
+            }
+            _ => None,
+        };
         macro_rules! sweep {
-            ($kernel:ident, $launch:ident) => {
+            ($kernel:ident, $launch:ident $(, $drifts:ident)?) => {
                 machine.launch(
                     Grid {
                         blocks: $launch.count as u32,
@@ -379,6 +414,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
                     },
                     kernels::$kernel {
                         fields: &buffers.fields,
+                        $($drifts: $drifts,)?
                         codes: &buffers.codes,
                         pairs: &buffers.pairs,
                         heights: &buffers.heights,
@@ -399,9 +435,10 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
         }
         let mut fresh = 1;
         for (at, launch) in self.launches.iter().enumerate() {
-            match sweep.linear {
-                true => sweep!(flow_volume_linear, launch),
-                false => sweep!(flow_volume, launch),
+            match (sweep.linear, drifts) {
+                (true, _) => sweep!(flow_volume_linear, launch),
+                (false, None) => sweep!(flow_volume, launch),
+                (false, Some(drifts)) => sweep!(flow_volume_internal, launch, drifts),
             }
             for octant in &launch.octants {
                 machine.launch(
@@ -472,7 +509,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
 impl<M: Machine, T: Real + Element> Sweeps for DeviceSweeps<M, T> {
     fn run(&mut self, sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
         self.write(sweep, input)?;
-        self.launch(sweep)?;
+        self.launch(sweep, input.drifts)?;
         self.read(sweep)
     }
 
@@ -1009,7 +1046,9 @@ mod tests {
         ];
         let n = numbers.within(0.1, 0.3);
         let (inverse, nu) = (numbers.within(0.7, 1.3), numbers.within(0.5, 3.0));
-        [n, u[0], u[1], u[2], inverse, k[0], k[1], k[2], nu]
+        [
+            n, u[0], u[1], u[2], inverse, k[0], k[1], k[2], nu, 0.0, 0.0, 0.0,
+        ]
     }
 
     fn half(v: &[f64]) -> Half {
@@ -1134,6 +1173,7 @@ mod tests {
                 .map(|_| coefficients(&mut numbers))
                 .collect(),
             sides,
+            drifts: false,
         };
         Problem {
             space,
@@ -1192,6 +1232,7 @@ mod tests {
                 .map(|_| coefficients(&mut numbers))
                 .collect(),
             sides,
+            drifts: false,
         };
         Problem {
             space,
@@ -1203,9 +1244,20 @@ mod tests {
         }
     }
 
+    /// The same for internal energy.
+    fn internal() -> Problem {
+        let mut problem = mirrored();
+        let mut numbers = Numbers(11);
+        for c in &mut problem.input.cells {
+            c[DRIFT..].fill_with(|| numbers.within(-0.3, 0.3));
+        }
+        problem.input.drifts = true;
+        problem
+    }
+
     #[test]
     fn sums_of_kernels_are_those_of_loops() {
-        for problem in [mirrored(), linear()] {
+        for problem in [mirrored(), linear(), internal()] {
             assert!(problem.space.facets.len() > 2);
             for (tile, packs) in [
                 (None, 8),
@@ -1245,7 +1297,7 @@ mod tests {
     #[test]
     fn rows_that_close_are_refused() {
         let mut problem = linear();
-        problem.input.sides[0] = Inflow::Closed([0.0; NUMBERS]);
+        problem.input.sides[0] = Inflow::Closed([0.0; 12]);
         let sides = &problem.input.sides;
         let refused = new(Emulator::default(), Precision::F64, &problem.sweep(), sides);
         assert!(refused.is_err_and(|error| error.to_string().contains("CPU")));

@@ -3,6 +3,7 @@
 use super::gas::{MOMENTS, State, equilibrium, maxwellian};
 use super::nodes::Nodes;
 use crate::flow::gas::Gas;
+use crate::flow::internal;
 use rarefy_kernels::flow::volume::gas::add_flux;
 
 /// The gas behind one side, resolved.
@@ -93,6 +94,18 @@ impl<'a> Emitter<'a> {
                     add_flux::<f64, false>(sums, v, speed * values[m]);
                 }
             }
+        }
+        if let Some(rotation) = &self.gas.rotation {
+            let [unit, base] = &mut sums;
+            let [of_unit, of_base] = internal::emitted(
+                rotation,
+                self.gas.linear,
+                wall.temperature,
+                unit[0],
+                base[0],
+            );
+            unit[MOMENTS - 1] += of_unit;
+            base[MOMENTS - 1] += of_base;
         }
         if self.nodes.turn.is_some() {
             // The half turn has no swirl.

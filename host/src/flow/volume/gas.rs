@@ -5,11 +5,16 @@ use std::f64::consts::PI;
 use rarefy_kernels::flow::volume::gas as kernels;
 
 use crate::flow::gas::Gas;
+use crate::flow::internal::{self, Relaxed};
 
-pub(in crate::flow) use kernels::{FREQUENCY, MOMENTS, UNKNOWNS};
+pub(in crate::flow) use kernels::{DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
 
 /// Numbers of a cell that its equilibrium is evaluated from.
 pub(in crate::flow) type Coefficients = kernels::Coefficients<f64>;
+
+/// The coefficients of nothing.
+pub(in crate::flow) const VACUUM: Coefficients =
+    [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
 
 /// A macroscopic state: density, mean velocity and temperature, or their perturbations.
 pub(in crate::flow) type State = [f64; 5];
@@ -45,19 +50,89 @@ pub(in crate::flow) fn coefficients(gas: &Gas, w: &[f64; UNKNOWNS]) -> Coefficie
 }
 
 fn coefficients_of(gas: &Gas, [n, x, y, z, t]: State, q: [f64; 3]) -> Coefficients {
-    let factor = 1.6 * (1.0 - gas.prandtl);
+    let factor = 1.6 * gas.kept();
     let nu = gas.frequency(n, t);
     if gas.linear {
         let k = q.map(|q| factor * q);
-        return [n, 2.0 * x, 2.0 * y, 2.0 * z, t, k[0], k[1], k[2], nu];
+        return [
+            n,
+            2.0 * x,
+            2.0 * y,
+            2.0 * z,
+            t,
+            k[0],
+            k[1],
+            k[2],
+            nu,
+            0.0,
+            0.0,
+            0.0,
+        ];
     }
     // No gas has no temperature: a vacuum emits nothing.
     if n == 0.0 {
-        return [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+        return VACUUM;
     }
     let k = q.map(|q| factor * q / (n * t * t));
     let amplitude = n / (PI * t).powf(1.5);
-    [amplitude, x, y, z, 1.0 / t, k[0], k[1], k[2], nu]
+    [
+        amplitude,
+        x,
+        y,
+        z,
+        1.0 / t,
+        k[0],
+        k[1],
+        k[2],
+        nu,
+        0.0,
+        0.0,
+        0.0,
+    ]
+}
+
+/// Internal energy of a cell and its flux.
+pub(in crate::flow) type InternalEnergy = [f64; 4];
+
+/// The state to which a cell of molecules that rotate relaxes, at a temperature that the velocities resolve, and the coefficients of both equilibria.
+pub(in crate::flow) fn relaxed(
+    gas: &Gas,
+    w: &[f64; UNKNOWNS],
+    e: &InternalEnergy,
+    coldest: f64,
+) -> (Relaxed<UNKNOWNS, 4>, [Coefficients; 2]) {
+    let rotation = gas.rotation.unwrap_or_default();
+    let mut to = internal::relaxed(&rotation, gas.linear, w, e);
+    to.molecules = warmed(gas, &to.molecules, coldest);
+    let mut molecules = coefficients(gas, &to.molecules);
+    molecules[FREQUENCY] = gas.frequency(w[0], to.translational.max(coldest));
+    let [energy, q @ ..] = to.internal;
+    let nu = molecules[FREQUENCY];
+    if gas.linear {
+        let [x, y, z] = q.map(|q| 4.0 * q);
+        let internal = [energy, x, y, z, 0.0, 0.0, 0.0, 0.0, nu, 0.0, 0.0, 0.0];
+        return (to, [molecules, internal]);
+    }
+    let mut internal = molecules;
+    internal[0] *= energy / w[0];
+    for k in 0..3 {
+        internal[DRIFT + k] = 4.0 * q[k] * molecules[4] / energy;
+    }
+    (to, [molecules, internal])
+}
+
+/// The coefficients of the internal energy of molecules with those of a Maxwellian.
+pub(in crate::flow) fn internal_of(gas: &Gas, state: State) -> Coefficients {
+    let half = 0.5 * gas.rotation.map_or(0.0, |rotation| rotation.freedom);
+    let mut c = maxwellian(gas, state);
+    match gas.linear {
+        true => {
+            c = [0.0; 12];
+            c[0] = half * state[4];
+        }
+        false => c[0] *= half * state[4],
+    }
+    c
 }
 
 /// The unknowns that a sweep makes of a cell: `sums` are those of [`rarefy_kernels::flow::volume::gas::add_sums`].
@@ -68,7 +143,7 @@ pub(in crate::flow) fn swept(
     w: &[f64; UNKNOWNS],
     sums: &[f64; UNKNOWNS],
 ) -> [f64; UNKNOWNS] {
-    let kept = 1.0 - gas.prandtl;
+    let kept = gas.kept();
     let mut next = *w;
     next[0] += sums[0];
     if gas.linear {
@@ -114,8 +189,8 @@ pub(in crate::flow) fn is_admissible(gas: &Gas, w: &[f64; UNKNOWNS]) -> bool {
 /// The equilibrium of a cell or a face at a node.
 pub(in crate::flow) fn equilibrium(linear: bool, c: &Coefficients, v: [f64; 3]) -> f64 {
     match linear {
-        true => kernels::equilibrium::<f64, true, false>(c, v, f64::exp),
-        false => kernels::equilibrium::<f64, false, false>(c, v, f64::exp),
+        true => kernels::equilibrium::<f64, true, true, false>(c, v, f64::exp),
+        false => kernels::equilibrium::<f64, false, true, false>(c, v, f64::exp),
     }
 }
 
@@ -133,6 +208,7 @@ mod tests {
                     delta: 2.0,
                     omega: 0.74,
                     prandtl,
+                    rotation: None,
                 };
                 let mut w = unknowns(&gas, [1.3, 0.4, -0.2, 0.3, 0.8]);
                 w[5..].copy_from_slice(&[0.03, -0.02, 0.01]);

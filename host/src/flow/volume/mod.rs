@@ -47,4 +47,7 @@ pub(in crate::flow) const MAXWELLIAN_AT_REST: gas::Coefficients = [
     0.0,
     0.0,
     0.0,
+    0.0,
+    0.0,
+    0.0,
 ];

@@ -10,6 +10,7 @@ use super::sweep::{SIDES, Swept};
 use crate::error::{Error, Result};
 use crate::flow::case::Case;
 use crate::flow::course::Ending;
+use crate::flow::internal;
 use crate::flow::{FacetPoint, Fields, Findings, Flux, Loads, Side, SurfacePoint, passage};
 
 /// All that a flow has, after its last sweep.
@@ -49,6 +50,8 @@ pub(in crate::flow) fn findings(
         balance: none(is_round),
         ..Findings::default()
     };
+    let beyond = internal::beyond(&case.gas, &findings.fields);
+    findings.warnings.extend(beyond);
     for (k, (name, side)) in case.named_sides().into_iter().enumerate().take(SIDES) {
         let mut parts = [none(is_round); 2];
         let [along, _] = across(k / 2);
@@ -238,7 +241,11 @@ struct Sums {
 fn loads(case: &Case, problem: &Problem, taken: &[Taken]) -> Vec<Loads> {
     let is_round = case.is_round();
     let mut sums = vec![Sums::default(); case.bodies.len()];
-    let stream = problem.stream.map(Stream::new);
+    let freedom = problem
+        .gas
+        .rotation
+        .map_or(0.0, |rotation| rotation.freedom);
+    let stream = problem.stream.map(|state| Stream::new(state, freedom));
     for (part, wall) in taken.iter().zip(&problem.walls) {
         let FacetPoint {
             body,
@@ -308,16 +315,19 @@ struct Stream {
     temperature: f64,
     speed: f64,
     direction: [f64; 3],
+    /// Half of the internal degrees of freedom.
+    internal: f64,
 }
 
 impl Stream {
-    fn new([density, x, y, z, temperature]: super::gas::State) -> Self {
+    fn new([density, x, y, z, temperature]: super::gas::State, freedom: f64) -> Self {
         let speed = dot([x, y, z], [x, y, z]).sqrt();
         Self {
             density,
             temperature,
             speed,
             direction: [x / speed, y / speed, z / speed],
+            internal: 0.5 * freedom,
         }
     }
 
@@ -344,7 +354,8 @@ impl Stream {
         let square = self.speed * self.speed;
         let energy =
             n * root * t / (4.0 * PI.sqrt()) * ((square / t + 2.5) * chi - 0.5 * exponential);
-        let heat = energy - flux * wall;
+        let heat =
+            energy + 0.5 * self.internal * t * flux - flux * (1.0 + 0.5 * self.internal) * wall;
         let towards = (s * root).max(0.0);
         let newton = -n * towards * towards * dot(self.direction, normal);
         [drag, newton, heat]
@@ -410,11 +421,22 @@ fn fields(steady: &Steady<'_>) -> Fields {
         fields.velocity_y.push(y);
         if rings.is_none() {
             fields.velocity_z.push(z);
-            fields.heat_z.push(w[7]);
         }
-        fields.temperature.push(t);
-        fields.heat_x.push(w[5]);
-        fields.heat_y.push(w[6]);
+        let in_space = |q: [f64; 3]| q.into_iter().take(if rings.is_none() { 3 } else { 2 });
+        let rotates = problem.gas.rotation.zip(steady.state.internal.get(k));
+        let mut heat = [w[5], w[6], w[7]];
+        if let Some((rotation, e)) = rotates {
+            let mut both = [0.0; 2];
+            if space.is_gas(k) {
+                both = internal::temperatures(&rotation, problem.gas.linear, w, e);
+            }
+            fields.add_rotation(&rotation, both, in_space([e[1], e[2], e[3]]));
+            (0..3).for_each(|axis| heat[axis] += e[1 + axis]);
+        } else {
+            fields.temperature.push(t);
+        }
+        let to = [&mut fields.heat_x, &mut fields.heat_y, &mut fields.heat_z];
+        in_space(heat).zip(to).for_each(|(q, to)| to.push(q));
     }
     fields
 }
@@ -427,7 +449,7 @@ mod tests {
     #[test]
     fn limits_of_a_sphere_are_exact() {
         for (s, wall) in [(0.5_f64, 1.0), (2.0, 1.0), (5.0, 3.0)] {
-            let stream = Stream::new([1.0, s, 0.0, 0.0, 1.0]);
+            let stream = Stream::new([1.0, s, 0.0, 0.0, 1.0], 0.0);
             let count = 4000;
             let (mut drag, mut newton) = (0.0, 0.0);
             for k in 0..count {

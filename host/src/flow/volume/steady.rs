@@ -5,7 +5,10 @@ use rayon::prelude::*;
 use super::device;
 use super::engine::{Loops, Sweeps, Vectors};
 use super::face::Border;
-use super::gas::{self, MOMENTS, State, UNKNOWNS, equilibrium, maxwellian};
+use super::gas::{
+    self, Coefficients, InternalEnergy, MOMENTS, State, UNKNOWNS, equilibrium, internal_of,
+    maxwellian,
+};
 use super::problem::Problem;
 use super::space::{Space, across};
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
@@ -15,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::flow::Solver;
 use crate::flow::course::{Course, Ending, Step};
 use crate::flow::gas::Gas;
+use crate::flow::internal;
 use crate::flow::machine::Machine;
 use crate::flow::ports;
 use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
@@ -36,13 +40,24 @@ pub(in crate::flow) struct Unknowns {
     pub(in crate::flow) sides: [Vec<f64>; SIDES],
     /// Inflow of the last sweep that periodic sides, mirrors that face each other and walls hand on, `[face][node]`.
     pub(in crate::flow) lagged: [Vec<f64>; SIDES],
+    /// Internal energy of each cell; empty for single atoms.
+    pub(in crate::flow) internal: Vec<InternalEnergy>,
+    /// Its inflow, as `lagged`.
+    pub(in crate::flow) internal_lagged: [Vec<f64>; SIDES],
+}
+
+/// The function of the velocity that a sweep carries.
+#[derive(Clone, Copy, PartialEq)]
+enum Carried {
+    Molecules,
+    InternalEnergy,
 }
 
 /// A steady flow in iteration.
 pub(in crate::flow) struct Steady<'a> {
     pub(in crate::flow) problem: &'a Problem,
     pub(in crate::flow) state: Unknowns,
-    /// The sums of the last sweep.
+    /// The sums of the last sweep; fluxes of energy have the internal part.
     pub(in crate::flow) swept: Option<Swept>,
     pub(in crate::flow) course: Course,
     gas_cells: Vec<usize>,
@@ -88,7 +103,23 @@ impl<'a> Steady<'a> {
             _ => false,
         });
         let density = problem.start[0];
-        let values = start_values(problem);
+        let values = start_values(problem, Carried::Molecules);
+        let lagged = |values: &[f64]| {
+            std::array::from_fn(|k| match lags[k] {
+                true => values.repeat(space.faces(k)),
+                false => Vec::new(),
+            })
+        };
+        let (mut internal, mut internal_lagged) = (Vec::new(), Default::default());
+        if let Some(rotation) = &problem.gas.rotation {
+            let [n, .., t] = problem.start;
+            let density = if problem.gas.linear { 1.0 } else { n };
+            internal = vec![[0.0; 4]; space.len()];
+            for &k in &gas_cells {
+                internal[k][0] = 0.5 * rotation.freedom * density * t;
+            }
+            internal_lagged = lagged(&start_values(problem, Carried::InternalEnergy));
+        }
         let state = Unknowns {
             facets: vec![density; space.facets.len()],
             sides: std::array::from_fn(|k| match borders[k] {
@@ -96,11 +127,10 @@ impl<'a> Steady<'a> {
                 Border::Inflow(..) => vec![density],
                 _ => Vec::new(),
             }),
-            lagged: std::array::from_fn(|k| match lags[k] {
-                true => values.repeat(space.faces(k)),
-                false => Vec::new(),
-            }),
+            lagged: lagged(&values),
             cells,
+            internal,
+            internal_lagged,
         };
         Self {
             problem,
@@ -128,8 +158,8 @@ impl<'a> Steady<'a> {
         observe: &mut dyn FnMut(usize, f64) -> bool,
     ) -> Result<Ending> {
         for iteration in 1..=solver.iterations {
-            let swept = self.sweep()?;
-            let mut next = self.next(&swept);
+            let (swept, internal) = self.sweep()?;
+            let mut next = self.next(&swept, internal.as_ref());
             self.keep_admissible(&mut next)?;
             self.hold_mass(&mut next);
             let (change, roundoff) = self.change(&next);
@@ -152,51 +182,91 @@ impl<'a> Steady<'a> {
         Ok(Ending::Unfinished)
     }
 
-    /// Sweeps from the present state.
-    fn sweep(&mut self) -> Result<Swept> {
+    /// Sweeps from the present state: the molecules, and their internal energy where they rotate.
+    fn sweep(&mut self) -> Result<(Swept, Option<Swept>)> {
         let (sweep, input) = self.parts();
         let engine = match &mut self.engine {
             Some(engine) => engine,
             none => none.insert(engine(&self.machine, &sweep, &input)?),
         };
-        engine.run(&sweep, &input)
+        let mut swept = engine.run(&sweep, &input)?;
+        let gas = &self.problem.gas;
+        let Some(rotation) = &gas.rotation else {
+            return Ok((swept, None));
+        };
+        drop(input);
+        let input = self.input(Carried::InternalEnergy);
+        let Some(engine) = &mut self.engine else {
+            return Ok((swept, None));
+        };
+        let internal = engine.run(&sweep, &input)?;
+        let add =
+            |to: &mut [f64; MOMENTS], from| internal::add_flux(rotation, gas.linear, to, from);
+        let facets = swept.facets.iter_mut().zip(&internal.facets);
+        facets.for_each(|(to, from)| add(to, from));
+        for (to, from) in swept.sides.iter_mut().zip(&internal.sides) {
+            for (to, from) in to.iter_mut().flatten().zip(from.iter().flatten()) {
+                add(to, from);
+            }
+        }
+        Ok((swept, Some(internal)))
     }
 
     /// A sweep, and the present state as its input.
     pub(super) fn parts(&self) -> (Sweep<'a>, Input) {
         let problem = self.problem;
-        let (gas, space) = (&problem.gas, &problem.space);
-        let unknowns = self.state.cells.par_iter().enumerate();
-        let cells = unknowns.map(|(k, w)| match space.is_gas(k) {
-            true => gas::coefficients(gas, &gas::warmed(gas, w, problem.nodes.coldest)),
-            false => [0.0; 9],
-        });
-        let cells = cells.collect();
-        let walls = problem.walls.iter().zip(&self.state.facets);
-        let input = Input {
-            cells,
-            facets: walls
-                .map(|(wall, &density)| maxwellian(gas, wall.state(density)))
-                .collect(),
-            sides: std::array::from_fn(|k| self.inflow(k)),
-        };
         let sweep = Sweep {
-            space,
+            space: &problem.space,
             nodes: &problem.nodes,
-            linear: gas.linear,
+            linear: problem.gas.linear,
             // A periodic side takes in what left through the other.
             kept: std::array::from_fn(|k| self.lags[k]),
             mirrors: self.mirrors,
         };
-        (sweep, input)
+        (sweep, self.input(Carried::Molecules))
     }
 
-    fn inflow(&self, k: usize) -> Inflow {
+    /// The present state as the input of a sweep.
+    fn input(&self, carried: Carried) -> Input {
         let problem = self.problem;
-        let gas = &problem.gas;
-        let lagged = || self.state.lagged[k].clone();
+        let (gas, coldest) = (&problem.gas, problem.nodes.coldest);
+        let internal = &self.state.internal;
+        let unknowns = self.state.cells.par_iter().enumerate();
+        let cells = unknowns.map(|(k, w)| match (internal.get(k), carried) {
+            _ if !problem.space.is_gas(k) => [0.0; 12],
+            (None, _) => gas::coefficients(gas, &gas::warmed(gas, w, coldest)),
+            (Some(e), Carried::Molecules) => gas::relaxed(gas, w, e, coldest).1[0],
+            (Some(e), Carried::InternalEnergy) => gas::relaxed(gas, w, e, coldest).1[1],
+        });
+        let cells = cells.collect();
+        let walls = problem.walls.iter().zip(&self.state.facets);
+        Input {
+            cells,
+            facets: walls
+                .map(|(wall, &density)| self.emitted(wall.state(density), carried))
+                .collect(),
+            sides: std::array::from_fn(|k| self.inflow(k, carried)),
+            drifts: carried == Carried::InternalEnergy && !gas.linear,
+        }
+    }
+
+    /// The coefficients of a Maxwellian that a face emits.
+    fn emitted(&self, state: State, carried: Carried) -> Coefficients {
+        match carried {
+            Carried::Molecules => maxwellian(&self.problem.gas, state),
+            Carried::InternalEnergy => internal_of(&self.problem.gas, state),
+        }
+    }
+
+    fn inflow(&self, k: usize, carried: Carried) -> Inflow {
+        let problem = self.problem;
+        let emitted = |state: State| self.emitted(state, carried);
+        let lagged = || match carried {
+            Carried::Molecules => self.state.lagged[k].clone(),
+            Carried::InternalEnergy => self.state.internal_lagged[k].clone(),
+        };
         match problem.borders[k] {
-            Border::Given(state) => Inflow::Same(maxwellian(gas, state)),
+            Border::Given(state) => Inflow::Same(emitted(state)),
             Border::Split(at, states) => {
                 let [along, _] = across(k / 2);
                 let edges = &problem.space.edges[along];
@@ -205,27 +275,25 @@ impl<'a> Steady<'a> {
                     usize::from(0.5 * (edges[place] + edges[place + 1]) >= at)
                 };
                 let faces = 0..problem.space.faces(k);
-                let halves = states.map(|state| maxwellian(gas, state));
+                let halves = states.map(emitted);
                 Inflow::Faces(faces.map(|face| halves[half(face)]).collect())
             }
             Border::Outlet(pressure) => {
                 let faces = problem.space.border(k).into_iter();
                 let states = faces.map(|cell| self.behind(cell, pressure));
-                Inflow::Faces(states.map(|state| maxwellian(gas, state)).collect())
+                Inflow::Faces(states.map(emitted).collect())
             }
             Border::Mirror if self.mirrors[k] => Inflow::Mirror,
             Border::Mirror => Inflow::Values(lagged()),
-            Border::Periodic(jump, _) if self.closes && k < 2 => {
-                Inflow::Closed(maxwellian(gas, jump))
-            }
+            Border::Periodic(jump, _) if self.closes && k < 2 => Inflow::Closed(emitted(jump)),
             Border::Periodic(..) => Inflow::Values(lagged()),
             Border::Inflow(_, wall) => {
                 let density = self.state.sides[k].first().copied().unwrap_or(0.0);
-                Inflow::Same(maxwellian(gas, wall.state(density)))
+                Inflow::Same(emitted(wall.state(density)))
             }
             Border::Wall(wall, share) => {
                 let densities = self.state.sides[k].iter();
-                let faces = densities.map(|&density| maxwellian(gas, wall.state(density)));
+                let faces = densities.map(|&density| emitted(wall.state(density)));
                 match self.lags[k] {
                     true => Inflow::Wall(faces.collect(), share, lagged()),
                     false => Inflow::Faces(faces.collect()),
@@ -249,17 +317,31 @@ impl<'a> Steady<'a> {
     }
 
     /// The state that a sweep makes of the present one.
-    fn next(&self, swept: &Swept) -> Unknowns {
+    fn next(&self, swept: &Swept, internal: Option<&Swept>) -> Unknowns {
         let problem = self.problem;
         let space = &problem.space;
         let mut next = self.state.clone();
-        let cells = next.cells.par_iter_mut().zip(&swept.cells).enumerate();
-        cells.for_each(|(k, (w, sums))| {
-            if space.is_gas(k) {
-                let warmed = gas::warmed(&problem.gas, w, problem.nodes.coldest);
-                *w = gas::swept(&problem.gas, &warmed, sums);
-            }
-        });
+        let coldest = problem.nodes.coldest;
+        if let Some(internal) = internal {
+            let energies = next.internal.par_iter_mut().zip(&internal.cells);
+            let cells = next.cells.par_iter_mut().zip(&swept.cells);
+            let cells = cells.zip(energies).enumerate();
+            cells.for_each(|(k, ((w, sums), (e, [energy, x, y, z, ..])))| {
+                if space.is_gas(k) {
+                    let (to, _) = gas::relaxed(&problem.gas, w, e, coldest);
+                    *w = gas::swept(&problem.gas, &to.molecules, sums);
+                    *e = internal::swept(&to.internal, [*energy, *x, *y, *z]);
+                }
+            });
+        } else {
+            let cells = next.cells.par_iter_mut().zip(&swept.cells).enumerate();
+            cells.for_each(|(k, (w, sums))| {
+                if space.is_gas(k) {
+                    let warmed = gas::warmed(&problem.gas, w, coldest);
+                    *w = gas::swept(&problem.gas, &warmed, sums);
+                }
+            });
+        }
         let arriving = swept.facets.iter().zip(&problem.emission);
         for (density, (arriving, emission)) in next.facets.iter_mut().zip(arriving) {
             *density = emission.density(arriving[0]);
@@ -287,7 +369,12 @@ impl<'a> Steady<'a> {
                 }
             }
             if self.lags[k] {
-                next.lagged[k] = self.handed_on(swept, k);
+                let masses = [k & !1, k | 1].map(|side| self.leaving(swept, side).0);
+                next.lagged[k] = self.handed_on(&swept.left, masses, k, Carried::Molecules);
+                if let Some(internal) = internal {
+                    next.internal_lagged[k] =
+                        self.handed_on(&internal.left, masses, k, Carried::InternalEnergy);
+                }
             }
         }
         next
@@ -303,18 +390,24 @@ impl<'a> Steady<'a> {
         })
     }
 
-    /// Inflow through a side from what the last sweep let out.
-    fn handed_on(&self, swept: &Swept, k: usize) -> Vec<f64> {
+    /// Inflow through a side from what the last sweep let out; `masses` left through both sides of its axis.
+    fn handed_on(
+        &self,
+        left: &[Vec<f64>; SIDES],
+        masses: [f64; 2],
+        k: usize,
+        carried: Carried,
+    ) -> Vec<f64> {
         let problem = self.problem;
         let nodes = &problem.nodes;
         let count = nodes.len();
         let enters = |m: usize| (nodes.v[k / 2][m] > 0.0) == k.is_multiple_of(2);
-        let mut values = vec![0.0; swept.left[k].len()];
+        let mut values = vec![0.0; left[k].len()];
         let (own, from): (Vec<f64>, Vec<usize>) = match problem.borders[k] {
             Border::Periodic(jump, _) if problem.gas.linear => {
                 // The jump falls from the lower to the upper side.
                 let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
-                let jump = maxwellian(&problem.gas, jump);
+                let jump = self.emitted(jump, carried);
                 let value = |m: usize| sign * equilibrium(true, &jump, nodes.velocity(m));
                 ((0..count).map(value).collect(), (0..count).collect())
             }
@@ -325,15 +418,11 @@ impl<'a> Steady<'a> {
             }
         };
         let (side, factor) = match problem.borders[k] {
-            Border::Periodic(_, fall) => {
-                let lower = k & !1;
-                let masses = [lower, lower + 1].map(|side| self.leaving(swept, side).0);
-                (k ^ 1, ports::factor(masses, k, fall))
-            }
+            Border::Periodic(_, fall) => (k ^ 1, ports::factor(masses, k, fall)),
             _ => (k, 1.0),
         };
         let rows = values.chunks_exact_mut(count);
-        for (row, left) in rows.zip(swept.left[side].chunks_exact(count)) {
+        for (row, left) in rows.zip(left[side].chunks_exact(count)) {
             for m in (0..count).filter(|&m| enters(m)) {
                 row[m] = factor * left[from[m]] + own[m];
             }
@@ -345,7 +434,9 @@ impl<'a> Steady<'a> {
     fn keep_admissible(&self, next: &mut Unknowns) -> Result<()> {
         for &k in &self.gas_cells {
             let mut share = 0.5;
-            while !follows(&self.problem.gas, &next.cells[k], &self.state.cells[k]) {
+            while !follows(&self.problem.gas, &next.cells[k], &self.state.cells[k])
+                || !rotates(&self.problem.gas, &next.internal, &self.state.internal, k)
+            {
                 if share < 1e-12 || !next.cells[k].iter().all(|x| x.is_finite()) {
                     let [x, y, z] = self.problem.space.centroid[k];
                     return Err(Error::Numerical(format!(
@@ -355,6 +446,10 @@ impl<'a> Steady<'a> {
                 for c in 0..UNKNOWNS {
                     let old = self.state.cells[k][c];
                     next.cells[k][c] = old + share * (next.cells[k][c] - old);
+                }
+                if let Some(e) = next.internal.get_mut(k) {
+                    let old = self.state.internal[k];
+                    (0..4).for_each(|c| e[c] = old[c] + share * (e[c] - old[c]));
                 }
                 share *= 0.5;
             }
@@ -383,6 +478,10 @@ impl<'a> Steady<'a> {
         } else {
             let factor = self.mass / (self.mass - missing);
             next.cells.iter_mut().flatten().for_each(|x| *x *= factor);
+            let energies = next.internal.iter_mut().flatten();
+            energies
+                .chain(next.internal_lagged.iter_mut().flatten())
+                .for_each(|x| *x *= factor);
             let densities = next.facets.iter_mut();
             densities
                 .chain(next.sides.iter_mut().flatten())
@@ -419,17 +518,24 @@ impl<'a> Steady<'a> {
 
     /// The largest change of density, momentum and energy over the range of each, and what roundoff makes of it.
     fn change(&self, next: &Unknowns) -> (f64, f64) {
-        let none = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 5];
-        let present = &self.state.cells;
+        // Internal energy comes last; without it nothing changes.
+        let none = [[f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0]; 6];
+        let count = if self.state.internal.is_empty() { 5 } else { 6 };
+        let value = |state: &Unknowns, k: usize, c: usize| match c {
+            5 => state.internal[k][0],
+            _ => state.cells[k][c],
+        };
+        let present = &self.state;
         let ranges = self.gas_cells.par_iter().fold(
             || none,
             |mut ranges, &k| {
-                for (c, [low, high, most, changed]) in ranges.iter_mut().enumerate() {
-                    let value = next.cells[k][c];
-                    *low = low.min(value);
-                    *high = high.max(value);
-                    *most = most.max(value.abs());
-                    *changed = changed.max((value - present[k][c]).abs());
+                let all = ranges.iter_mut().take(count).enumerate();
+                for (c, [low, high, most, changed]) in all {
+                    let new = value(next, k, c);
+                    *low = low.min(new);
+                    *high = high.max(new);
+                    *most = most.max(new.abs());
+                    *changed = changed.max((new - value(present, k, c)).abs());
                 }
                 ranges
             },
@@ -447,7 +553,9 @@ impl<'a> Steady<'a> {
                 a
             },
         );
-        let spread = ranges.map(|[low, high, _, _]| high - low);
+        let ranges = &ranges[..count];
+        let spread = ranges.iter().map(|[low, high, _, _]| high - low);
+        let spread: Vec<f64> = spread.collect();
         let widest = spread.iter().copied().fold(0.0, f64::max);
         let unit = self.engine.as_ref().map_or(f64::EPSILON, |e| e.unit());
         let mut largest = (0.0_f64, 0.0_f64);
@@ -470,14 +578,13 @@ impl<'a> Steady<'a> {
         let mut mixed = next.clone();
         self.unpack(&x, &mut mixed);
         let gas = &self.problem.gas;
-        let present = &self.state.cells;
-        let good = self
-            .gas_cells
-            .par_iter()
-            .all(|&k| follows(gas, &mixed.cells[k], &present[k]))
-            && (gas.linear
-                || (mixed.facets.iter().all(|&rho| rho >= 0.0)
-                    && mixed.sides.iter().flatten().all(|&rho| rho >= 0.0)));
+        let present = &self.state;
+        let good = self.gas_cells.par_iter().all(|&k| {
+            follows(gas, &mixed.cells[k], &present.cells[k])
+                && rotates(gas, &mixed.internal, &present.internal, k)
+        }) && (gas.linear
+            || (mixed.facets.iter().all(|&rho| rho >= 0.0)
+                && mixed.sides.iter().flatten().all(|&rho| rho >= 0.0)));
         if good {
             self.state = mixed;
         } else {
@@ -494,6 +601,11 @@ impl<'a> Steady<'a> {
         x.extend(state.sides.iter().flatten());
         let lagged = state.lagged.iter().flatten();
         x.extend(lagged.map(|value| LAGGED_WEIGHT * value));
+        if !state.internal.is_empty() {
+            x.extend(self.gas_cells.iter().flat_map(|&k| state.internal[k]));
+            let lagged = state.internal_lagged.iter().flatten();
+            x.extend(lagged.map(|value| LAGGED_WEIGHT * value));
+        }
         x
     }
 
@@ -513,19 +625,31 @@ impl<'a> Steady<'a> {
             take(to);
             *to /= LAGGED_WEIGHT;
         }
+        if !state.internal.is_empty() {
+            for &k in &self.gas_cells {
+                state.internal[k].iter_mut().for_each(&mut take);
+            }
+            for to in state.internal_lagged.iter_mut().flatten() {
+                take(to);
+                *to /= LAGGED_WEIGHT;
+            }
+        }
     }
 
     /// Takes fields up from another grid.
     pub(in crate::flow) fn start_from(&mut self, coarse: &Problem, state: &Unknowns) {
         let fine = &self.problem.space;
         let gas = &self.problem.gas;
-        let interpolation = Interpolation {
-            space: &coarse.space,
-            state,
-        };
+        let space = &coarse.space;
+        let interpolation = Interpolation { space };
         for &k in &self.gas_cells {
-            if let Some(w) = interpolation.at(fine.centroid[k]) {
+            if let Some(w) = interpolation.at(&state.cells, fine.centroid[k]) {
                 self.state.cells[k] = w;
+            }
+            if let (Some(to), false) = (self.state.internal.get_mut(k), state.internal.is_empty())
+                && let Some(e) = interpolation.at(&state.internal, fine.centroid[k])
+            {
+                *to = e;
             }
         }
         for (s, facet) in fine.facets.iter().enumerate() {
@@ -554,18 +678,28 @@ fn follows(gas: &Gas, w: &[f64; UNKNOWNS], old: &[f64; UNKNOWNS]) -> bool {
     n >= FALL * n_old && t >= FALL * t_old
 }
 
+/// Whether a cell's internal energy is positive and falls by no more than an iteration may lower it, where there is any.
+fn rotates(gas: &Gas, next: &[InternalEnergy], present: &[InternalEnergy], k: usize) -> bool {
+    match (next.get(k), present.get(k)) {
+        (Some(next), Some(present)) => {
+            next.iter().all(|x| x.is_finite())
+                && (gas.linear || (next[0] > 0.0 && next[0] >= FALL * FALL * present[0]))
+        }
+        _ => true,
+    }
+}
+
 /// Fields between the middles of the cells of a solved flow.
 struct Interpolation<'a> {
     space: &'a Space,
-    state: &'a Unknowns,
 }
 
 impl Interpolation<'_> {
-    /// The unknowns at a point, linear between the cells around it that hold gas; none where none does.
-    fn at(&self, point: [f64; 3]) -> Option<[f64; UNKNOWNS]> {
+    /// Numbers of the cells at a point, linear between the cells around it that hold gas; none where none does.
+    fn at<const N: usize>(&self, cells: &[[f64; N]], point: [f64; 3]) -> Option<[f64; N]> {
         let counts = self.space.counts();
         let along = [0, 1, 2].map(|axis: usize| between(&self.space.edges[axis], point[axis]));
-        let (mut total, mut sum) = (0.0, [0.0; UNKNOWNS]);
+        let (mut total, mut sum) = (0.0, [0.0; N]);
         for (z, along_z) in along[2] {
             for (y, along_y) in along[1] {
                 for (x, along_x) in along[0] {
@@ -574,7 +708,7 @@ impl Interpolation<'_> {
                     let share = along_x * along_y * along_z + 1e-9;
                     if self.space.is_gas(k) {
                         total += share;
-                        (0..UNKNOWNS).for_each(|c| sum[c] += share * self.state.cells[k][c]);
+                        (0..N).for_each(|c| sum[c] += share * cells[k][c]);
                     }
                 }
             }
@@ -622,8 +756,11 @@ fn mass(space: &Space, state: &Unknowns) -> f64 {
 }
 
 /// Values at the nodes of the starting Maxwellian.
-fn start_values(problem: &Problem) -> Vec<f64> {
-    let c = maxwellian(&problem.gas, problem.start);
+fn start_values(problem: &Problem, carried: Carried) -> Vec<f64> {
+    let c = match carried {
+        Carried::Molecules => maxwellian(&problem.gas, problem.start),
+        Carried::InternalEnergy => internal_of(&problem.gas, problem.start),
+    };
     let value = |m: usize| equilibrium(problem.gas.linear, &c, problem.nodes.velocity(m));
     (0..problem.nodes.len()).map(value).collect()
 }

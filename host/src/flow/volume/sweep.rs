@@ -50,6 +50,8 @@ pub(in crate::flow) struct Input {
     pub(in crate::flow) facets: Vec<Coefficients>,
     /// The sides.
     pub(in crate::flow) sides: [Inflow; SIDES],
+    /// Whether the equilibria of the cells have a drift: those of internal energy, nonlinear.
+    pub(in crate::flow) drifts: bool,
 }
 
 /// The sums of a sweep.
@@ -515,7 +517,7 @@ impl Velocities {
         let mut all = NOTHING;
         for l in 0..LANES {
             let exponential = |x: f64| x.exp_fast::<FUSED>();
-            all[l] = kernels::equilibrium::<f64, LINEAR, FUSED>(c, self.at(l), exponential);
+            all[l] = kernels::equilibrium::<f64, LINEAR, true, FUSED>(c, self.at(l), exponential);
         }
         all
     }
