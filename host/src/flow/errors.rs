@@ -153,7 +153,7 @@ impl Grids {
     pub fn quantities(&self, found: &Findings) -> (Vec<Quantity>, f64) {
         (
             quantities::quantities(&self.case, found),
-            LEFT * found.change,
+            (LEFT * found.change).max(quantities::imbalance(&self.case, found)),
         )
     }
 

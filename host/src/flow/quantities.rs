@@ -22,6 +22,7 @@ const LITTLE: f64 = 0.1;
 enum Place {
     Body(usize, &'static str),
     Side(usize, &'static str),
+    Passage(usize, &'static str),
     Whole(&'static str),
 }
 
@@ -49,6 +50,8 @@ pub struct ResultErrors {
     pub bodies: Vec<ErrorsByKey>,
     /// Of each side, by the keys of its flux.
     pub sides: Vec<ErrorsByKey>,
+    /// Of each passage, by the keys of its numbers.
+    pub passages: Vec<ErrorsByKey>,
     /// Of the flows through the domain.
     pub whole: ErrorsByKey,
 }
@@ -63,12 +66,14 @@ impl ResultErrors {
         let mut errors = Self {
             bodies: vec![ErrorsByKey::default(); found.bodies.len()],
             sides: vec![ErrorsByKey::default(); found.sides.len()],
+            passages: vec![ErrorsByKey::default(); found.passages.len()],
             whole: ErrorsByKey::default(),
         };
         for ((place, _), finding) in listed.into_iter().zip(findings) {
             let (errors, key) = match place {
                 Place::Body(at, key) => (&mut errors.bodies[at], key),
                 Place::Side(at, key) => (&mut errors.sides[at], key),
+                Place::Passage(at, key) => (&mut errors.passages[at], key),
                 Place::Whole(key) => (&mut errors.whole, key),
             };
             errors.0.push((key, finding.error.clone()));
@@ -151,7 +156,7 @@ fn shear(case: &Case, (name, flux): &(String, Flux)) -> Option<(&'static str, f6
     })
 }
 
-/// All numbers in one order, which is the same on all grids: the flows through the domain, the loads on the bodies, the sides.
+/// All numbers in one order, which is the same on all grids: the flows through the domain, the loads on the bodies, the sides, the passages.
 fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
     let sizes = Sizes::new(case, found);
     let mut all = Vec::new();
@@ -213,7 +218,46 @@ fn listed(case: &Case, found: &Findings) -> Vec<(Place, Quantity)> {
             all.push((Place::Side(at, key), quantity));
         }
     }
+    for (at, passage) in found.passages.iter().enumerate() {
+        // A coarse grid may have no opening.
+        let is_period = passage.mobility.is_some();
+        let transmission = (!is_period).then(|| passage.transmission.unwrap_or(0.0));
+        for (key, value) in [
+            ("flow", Some(passage.flow)),
+            ("conductance", passage.conductance),
+            ("transmission", transmission),
+            ("mobility", passage.mobility),
+            ("permeability", passage.permeability),
+        ] {
+            let Some(value) = value else {
+                continue;
+            };
+            // A passage without a flow has the error of nothing beside the flows through the domain.
+            let least = NOTHING * sizes.any * (value / passage.flow).abs();
+            let scale = value.abs().max(if least.is_finite() { least } else { 0.0 });
+            let scale = scale.max(f64::MIN_POSITIVE);
+            let quantity = Quantity::new(format!("passage along {} {key}", passage.along), value);
+            all.push((Place::Passage(at, key), quantity.of_scale(scale).aside()));
+        }
+    }
     all
+}
+
+/// Mass and energy that an iteration left unbalanced, over what passes through a domain without a stream, the larger of both.
+///
+/// In a large domain of dense gas they are the last to settle.
+pub(in crate::flow) fn imbalance(case: &Case, found: &Findings) -> f64 {
+    if has_stream(case) || case.gas.linear {
+        return 0.0;
+    }
+    let least = NOTHING * Sizes::new(case, found).any;
+    let pairs = [
+        (found.balance.mass, found.mass_flow()),
+        (found.balance.energy, found.energy_flow()),
+    ];
+    let shares = pairs.into_iter().filter(|(_, through)| *through > least);
+    let shares = shares.map(|(left, through)| left.abs() / through);
+    shares.fold(0.0, f64::max)
 }
 
 fn has_stream(case: &Case) -> bool {
