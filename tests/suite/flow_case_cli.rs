@@ -59,7 +59,7 @@ fn wrong_case_files_are_refused_in_one_line_with_the_place() {
         (
             "shakhov",
             "shakov",
-            "case.toml: line 2, column 9: unknown variant `shakov`, expected `bgk` or `shakhov`",
+            "case.toml: line 2, column 9: unknown variant `shakov`, expected one of `bgk`, `shakhov`, `polyatomic`",
         ),
         (
             "h = 0.1",

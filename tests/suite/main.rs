@@ -28,6 +28,7 @@ mod files_cli;
 mod flow_axis_cli;
 mod flow_case_cli;
 mod flow_cli;
+mod flow_gas_cli;
 mod flow_space_cli;
 mod gpu;
 mod grid_errors_cli;

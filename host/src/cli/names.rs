@@ -131,6 +131,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             "speed.png",
             "density.png",
             "temperature.png",
+            "rotation.png",
             "surface.png",
             "pressure.png",
             "residuals.png",

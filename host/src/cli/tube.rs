@@ -211,10 +211,7 @@ fn figure(args: &TubeArgs, rows: &[Row]) -> Figure {
 }
 
 fn title(args: &TubeArgs) -> String {
-    let model = match args.model {
-        ModelName::Bgk => "BGK",
-        ModelName::Shakhov => "Shakhov",
-    };
+    let model = args.model.written();
     format!("{model}, accommodation {}", short(args.accommodation))
 }
 

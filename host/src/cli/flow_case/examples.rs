@@ -48,11 +48,13 @@ pub(in crate::cli) enum Example {
     Skimmer,
     /// A blunted cone at Mach 10, round its axis.
     Probe,
+    /// A cylinder in air at Mach 2.
+    Air,
 }
 
 impl Example {
     /// Names of all, as the flag takes them.
-    pub(in crate::cli) const NAMES: [&'static str; 21] = [
+    pub(in crate::cli) const NAMES: [&'static str; 22] = [
         "cylinder",
         "plate",
         "slot",
@@ -74,6 +76,7 @@ impl Example {
         "nozzle",
         "skimmer",
         "probe",
+        "air",
     ];
 
     /// The case file.
@@ -105,6 +108,7 @@ impl Example {
             Self::Nozzle => file!("nozzle"),
             Self::Skimmer => file!("skimmer"),
             Self::Probe => file!("probe"),
+            Self::Air => file!("air"),
         }
     }
 }

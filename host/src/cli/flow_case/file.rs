@@ -268,6 +268,7 @@ radius = 0.5
         let gases = [
             json!({ "delta": 1, "prandtl": 0.7 }),
             json!({ "gas": "argon", "pressure": 1, "temperature": 300, "length": 1 }),
+            json!({ "model": "polyatomic", "delta": 1, "eucken": [2.3, 1.4] }),
         ];
         let velocities = [
             json!({ "kind": "polar" }),
@@ -278,7 +279,7 @@ radius = 0.5
         (0..9)
             .map(|k| {
                 json!({
-                    "gas": gases[k % 2],
+                    "gas": gases[k % 3],
                     "domain": { "x": [0, 1], "y": [0, 1], "z": [0, 1], "symmetry": "axis", "h": 0.1, "core": [[0, 1], [0, 1]], "largest": 1 },
                     "velocities": velocities[k % 4],
                     "sides": side(sides[k].clone()),

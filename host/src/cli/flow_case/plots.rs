@@ -9,8 +9,6 @@ use crate::cli::contour::contour;
 use crate::cli::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
 use crate::flow::{Segment, Shape};
 
-/// Speed of sound over v0 at T0.
-const SOUND: f64 = 0.912_870_929_175_276_9;
 /// Streamlines of a map.
 const STREAMLINES: usize = 24;
 /// Curves of the plot of walls.
@@ -31,6 +29,9 @@ pub(super) fn figures(outcome: &Outcome) -> Vec<(&'static str, Figure)> {
         ("temperature.png", temperature(outcome)),
         ("residuals.png", residuals(outcome)),
     ];
+    if outcome.case.gas.rotation.is_some() {
+        figures.push(("rotation.png", rotation(outcome)));
+    }
     if !outcome.segments.is_empty() {
         figures.push(("surface.png", walls(outcome)));
     }
@@ -72,8 +73,9 @@ fn speed(outcome: &Outcome) -> Figure {
     for (speed, w) in speeds.iter_mut().zip(&fields.velocity_z) {
         *speed = speed.hypot(*w);
     }
+    let sound = outcome.case.gas.sound();
     let mach = |(speed, t): (&f64, &f64)| match *t > 0.0 {
-        true => speed / (SOUND * t.sqrt()),
+        true => speed / (sound * t.sqrt()),
         false => 0.0,
     };
     let machs: Vec<f64> = speeds.iter().zip(&fields.temperature).map(mach).collect();
@@ -327,6 +329,21 @@ fn walls(outcome: &Outcome) -> Figure {
             panel(2, "heat / ρ_0 v_0³"),
         ],
     }
+}
+
+/// By how much the molecules move hotter than they rotate.
+fn rotation(outcome: &Outcome) -> Figure {
+    let fields = &outcome.found.fields;
+    let pairs = fields.temperature_translational.iter();
+    let values = pairs.zip(&fields.temperature_rotational);
+    let values = values.map(|(t, r)| t - r).collect();
+    map(
+        outcome,
+        "Temperature of translation less that of rotation",
+        "(T_t - T_r) / T_0",
+        values,
+        Some(0.0),
+    )
 }
 
 fn residuals(outcome: &Outcome) -> Figure {

@@ -16,8 +16,8 @@ use crate::cli::verify::Verified;
 use crate::cli::vti::{Image, Rectilinear};
 use crate::error::{Error, Result};
 use crate::flow::{
-    Case, ErrorsByKey, FacetPoint, Findings, Flux, ModelName, ResultErrors, Segment, Side,
-    along_outlines, smoothed,
+    Case, ErrorsByKey, FacetPoint, Findings, Flux, ResultErrors, Segment, Side, along_outlines,
+    smoothed,
 };
 
 /// Key of the errors of an object's numbers.
@@ -94,6 +94,16 @@ impl Outcome {
         if let Some(accuracy) = self.verified.accuracy() {
             result["accuracy"] = accuracy;
         }
+        if let Some(rotation) = &self.case.gas.rotation {
+            let z = rotation.relaxation(1.0);
+            result["rotation"] = json!({
+                "collisions": rotation.collisions.at(rotation.kelvin),
+                "relaxation_time": z,
+                "heat_flux_rates": rotation.matrix(z),
+                "eucken_factors": rotation.eucken_factors(z),
+                "bulk_viscosity": rotation.bulk_viscosity(z),
+            });
+        }
         result
     }
 
@@ -158,38 +168,46 @@ impl Outcome {
 
     /// Passages between sides, with conductance and throughput in SI units, in a plane of a metre of span.
     fn passages(&self) -> Vec<Value> {
-        let passages = self.found.passages.iter();
+        let passages = self.found.passages.iter().enumerate();
         passages
-            .map(|passage| {
+            .map(|(at, passage)| {
                 let mut value = json!(passage);
-                if let (Some(units), Some([.., long]), Some(conductance)) =
-                    (&self.units, self.scales(), passage.conductance)
-                {
-                    // Throughput over pressure: n0 k T0 is p0.
-                    let metric = conductance * units.velocity_m_s * self.across(long);
-                    let key = match self.case.is_whole() {
-                        true => "conductance_m3_s",
-                        false => "conductance_m2_s",
-                    };
-                    value[key] = json!(metric);
-                    if self.case.is_whole() {
-                        value["conductance_l_s"] = json!(1e3 * metric);
+                let factors = self.passage_keys();
+                for (key, from, factor) in &factors {
+                    if let Some(number) = value[from].as_f64() {
+                        value[key] = json!(factor * number);
                     }
                 }
-                if let (Some(units), Some([.., long]), true) =
-                    (&self.units, self.scales(), self.case.is_whole())
-                {
-                    let throughput = units.pressure_pa * units.velocity_m_s * long * long;
-                    value["flow_pa_m3_s"] = json!(passage.flow * throughput);
-                }
-                if let (Some([.., long]), Some(permeability)) =
-                    (self.scales(), passage.permeability)
-                {
-                    value["permeability_m2"] = json!(permeability * long * long);
+                let errors = self.errors.as_ref().map(|errors| &errors.passages[at]);
+                value[ERRORS] = in_units(errors, &factors);
+                if let Some(errors) = value[ERRORS].as_object().cloned() {
+                    // A passage without an opening has no transmission.
+                    let of_numbers = errors.into_iter().filter(|(key, _)| value[key].is_f64());
+                    value[ERRORS] = of_numbers.collect();
                 }
                 value
             })
             .collect()
+    }
+
+    /// Keys of passages in SI units with those of the case, and the factors between them.
+    fn passage_keys(&self) -> Vec<(&'static str, &'static str, f64)> {
+        let (Some(units), Some([.., long])) = (&self.units, self.scales()) else {
+            return Vec::new();
+        };
+        // Throughput over pressure: n0 k T0 is p0.
+        let metric = units.velocity_m_s * self.across(long);
+        let throughput = units.pressure_pa * units.velocity_m_s * long * long;
+        let mut keys = match self.case.is_whole() {
+            true => vec![
+                ("conductance_m3_s", "conductance", metric),
+                ("conductance_l_s", "conductance", 1e3 * metric),
+                ("flow_pa_m3_s", "flow", throughput),
+            ],
+            false => vec![("conductance_m2_s", "conductance", metric)],
+        };
+        keys.push(("permeability_m2", "permeability", long * long));
+        keys
     }
 
     /// Units of forces and powers, of whole bodies in N and W, of a unit of span in N/m and W/m, and of lengths in m.
@@ -312,7 +330,7 @@ impl Outcome {
             Some(units) => 0.5 * units.pressure_pa,
             None => 1.0,
         };
-        let scalars = vec![
+        let mut scalars = vec![
             ("gas", fields.gas.clone()),
             (
                 "density",
@@ -324,7 +342,7 @@ impl Outcome {
             ),
             ("pressure", scaled(&self.pressure(), pressure)),
         ];
-        let vectors = vec![
+        let mut vectors = vec![
             (
                 "velocity",
                 vector(
@@ -340,6 +358,24 @@ impl Outcome {
                 ),
             ),
         ];
+        if self.case.gas.rotation.is_some() {
+            let kelvin = unit(|u| u.temperature_k);
+            let [x, y, z] = &fields.heat_rotational;
+            scalars.extend([
+                (
+                    "temperature_translational",
+                    scaled(&fields.temperature_translational, kelvin),
+                ),
+                (
+                    "temperature_rotational",
+                    scaled(&fields.temperature_rotational, kelvin),
+                ),
+            ]);
+            vectors.push((
+                "heat_flux_rotational",
+                vector([x, y, z], unit(|u| u.heat_flux_w_m2)),
+            ));
+        }
         let end = if units.is_some() { "_si" } else { "" };
         if self.case.is_in_space() {
             let volume = Volume {
@@ -389,10 +425,7 @@ impl Outcome {
     /// The flow in a few words, for titles.
     pub(super) fn named(&self) -> String {
         let gas = &self.case.gas;
-        let model = match gas.model {
-            ModelName::Bgk => "BGK",
-            ModelName::Shakhov => "Shakhov",
-        };
+        let model = gas.model.written();
         let linear = if gas.linear { ", linearised" } else { "" };
         let round = if self.case.is_round() {
             ", round an axis"
