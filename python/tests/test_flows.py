@@ -305,6 +305,28 @@ def test_a_flow_round_an_axis() -> None:
     assert result.z is None
 
 
+def test_air_has_two_temperatures() -> None:
+    stream = {"kind": "stream", "mach": 2}
+    result = rarefy.flow(
+        {
+            "gas": {"gas": "air", "pressure": 1, "temperature": 250, "length": 0.01},
+            "domain": {"x": [-1.5, 1.5], "y": [0, 1.5], "h": 0.5},
+            "sides": {"left": stream, "right": stream, "top": stream, "bottom": {"kind": "mirror"}},
+            "body": [{"shape": "circle", "radius": 0.5, "temperature": 1.2}],
+        },
+        verify=False,
+        backend="cpu",
+    )
+    moving, rotating = result.temperature_translational, result.temperature_rotational
+    assert moving is not None
+    assert rotating is not None
+    np.testing.assert_allclose(result.temperature, (3 * moving + 2 * rotating) / 5, rtol=1e-12)
+    # In front of the body the molecules move hotter than they rotate.
+    assert (moving - rotating).max() > 0.05
+    assert result.qx_rotational is not None
+    assert result.qz_rotational is None
+
+
 def test_bars_of_a_flow_past_a_cylinder() -> None:
     flow = rarefy.flow(_cylinder(), tolerance=1e-4)
     error = flow.discretisation_error

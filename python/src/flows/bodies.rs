@@ -160,6 +160,8 @@ fn errors_of<'py>(
     let nested = PyDict::new(py);
     nested.set_item("bodies", bodies)?;
     nested.set_item("sides", sides)?;
+    let passages = all.passages.iter().map(|errors| to_python(py, errors));
+    nested.set_item("passages", passages.collect::<PyResult<Vec<_>>>()?)?;
     for (key, error) in &all.whole.0 {
         nested.set_item(key, to_python(py, error)?)?;
     }
@@ -186,6 +188,11 @@ fn fields<'py>(py: Python<'py>, found: &Findings) -> PyResult<Bound<'py, PyDict>
         ("uy", &all.velocity_y),
         ("uz", &all.velocity_z),
         ("temperature", &all.temperature),
+        ("temperature_translational", &all.temperature_translational),
+        ("temperature_rotational", &all.temperature_rotational),
+        ("qx_rotational", &all.heat_rotational[0]),
+        ("qy_rotational", &all.heat_rotational[1]),
+        ("qz_rotational", &all.heat_rotational[2]),
         ("qx", &all.heat_x),
         ("qy", &all.heat_y),
         ("qz", &all.heat_z),

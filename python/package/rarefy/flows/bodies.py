@@ -39,6 +39,8 @@ class BodiesResult(Result):
         Edges of the cells along x, along y and, in space, along z.
     gas, density, ux, uy, uz, temperature, qx, qy, qz
         Share of gas in the cells and fields, ``[iy, ix]``, in space ``[iz, iy, ix]``; zero within bodies.
+    temperature_translational, temperature_rotational, qx_rotational, qy_rotational, qz_rotational
+        Of molecules that rotate: both temperatures and the heat flux of rotation, which is a part of ``qx``, ``qy`` and ``qz``; else None.
     walls
         Columns of the walls along their outlines: ``body`` (its place in the case), ``curve``, ``arc``, ``angle``, ``x``, ``y``, ``normal_x``,
         ``normal_y``, ``length``, ``pressure``, ``shear``, ``heat``, ``slip``, ``jump``. In space of their facets: ``body``, ``x``, ``y``, ``z``,
@@ -46,8 +48,8 @@ class BodiesResult(Result):
     mass_flow, energy_flow
         Mass and energy that pass through the domain: sums over the sides where more leaves than enters.
     discretisation_error
-        Estimated errors as ``bodies``, ``sides``, ``mass_flow`` and ``energy_flow`` have their numbers; each by axis (``cells``, ``velocities``,
-        ``domain``, ``iteration``) with their ``total``; None without repeats.
+        Estimated errors as ``bodies``, ``sides``, ``passages``, ``mass_flow`` and ``energy_flow`` have their numbers; each by axis (``cells``,
+        ``velocities``, ``domain``, ``iteration``) with their ``total``; None without repeats.
     accuracy
         The accuracy that was asked for, whether the results have it, and the grid of the search.
     passages
@@ -84,8 +86,16 @@ class BodiesResult(Result):
     z: Array | None = None
     uz: Array | None = None
     qz: Array | None = None
+    temperature_translational: Array | None = None
+    temperature_rotational: Array | None = None
+    qx_rotational: Array | None = None
+    qy_rotational: Array | None = None
+    qz_rotational: Array | None = None
 
-    _columns = ("gas", "density", "ux", "uy", "uz", "temperature", "qx", "qy", "qz")
+    _columns = (
+        *("gas", "density", "ux", "uy", "uz", "temperature", "temperature_translational", "temperature_rotational"),
+        *("qx", "qy", "qz", "qx_rotational", "qy_rotational", "qz_rotational"),
+    )
     _axes = ("z", "y", "x")
 
     def plot(self, name: str = "temperature", ax: Any = None, z: float | None = None) -> Any:
