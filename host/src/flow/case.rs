@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::flow::accommodation::Accommodation;
 use crate::flow::along::Along;
 use crate::flow::body::Body;
-use crate::flow::internal::{Rotation, RotationalCollisions};
+use crate::flow::internal::{self, Rotation, RotationalCollisions};
 use crate::flow::vector::Vector;
 
 /// A steady flow past or through bodies: in a plane, round an axis, or, where the domain has a `z`, in space.
@@ -155,6 +155,14 @@ impl GasOf {
             None => 5.0 / 3.0,
         };
         (0.5 * ratio).sqrt()
+    }
+
+    /// The warning of a gas with such a range of temperatures, over that of the case, in which its molecules do not rotate alone.
+    pub(in crate::flow) fn beyond_rotation(&self, range: [f64; 2]) -> Option<String> {
+        let si = self.si?;
+        // Perturbations are small.
+        let range = if self.linear { [1.0; 2] } else { range };
+        internal::beyond(si.gas, range.map(|t| si.temperature * t))
     }
 
     /// A gas of the Shakhov model and the usual viscosity.

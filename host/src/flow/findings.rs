@@ -160,6 +160,15 @@ pub struct Fields {
 }
 
 impl Fields {
+    /// The least and the greatest temperature of the gas.
+    pub(in crate::flow) fn temperatures(&self) -> [f64; 2] {
+        let all = self.gas.iter().zip(&self.temperature);
+        let of_gas = all.filter(|(share, _)| **share > 0.0);
+        of_gas.fold([f64::INFINITY, 0.0], |[least, most], (_, t)| {
+            [least.min(*t), most.max(*t)]
+        })
+    }
+
     /// Adds what a cell has of rotation: both temperatures, and the heat flux of rotation.
     pub(in crate::flow) fn add_rotation(
         &mut self,

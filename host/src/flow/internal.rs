@@ -22,8 +22,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::Species;
 use crate::error::{Error, Result};
-use crate::flow::case::GasOf;
-use crate::flow::findings::Fields;
 
 /// Share of the time Z mu/p in the time of relaxation by Jeans, which counts collisions of time pi mu/(4 p) and relaxes to T_t: Z = (pi/4) 3/(3 + d) Z_J.
 fn share(freedom: f64) -> f64 {
@@ -398,19 +396,9 @@ pub(in crate::flow) fn swept<const E: usize>(relaxed: &[f64; E], sums: [f64; E])
     next
 }
 
-/// The warning of gas where its molecules do more than rotate, or less.
-pub(in crate::flow) fn beyond(gas: &GasOf, fields: &Fields) -> Option<String> {
-    let si = gas.si?;
-    let [low, high] = si.gas.rotates_alone()?;
-    let of_gas = fields.gas.iter().zip(&fields.temperature);
-    let of_gas = of_gas.filter(|(share, _)| **share > 0.0);
-    let kelvin = of_gas.map(|(_, t)| match gas.linear {
-        true => si.temperature,
-        false => si.temperature * t,
-    });
-    let [least, most] = kelvin.fold([f64::INFINITY, 0.0], |[least, most], t| {
-        [least.min(t), most.max(t)]
-    });
+/// The warning of a gas that is outside of the temperatures in K at which its molecules rotate alone.
+pub(in crate::flow) fn beyond(species: Species, [least, most]: [f64; 2]) -> Option<String> {
+    let [low, high] = species.rotates_alone()?;
     if most > high {
         return Some(format!(
             "the gas is up to {most:.0} K hot: above {high} K its molecules vibrate too, which the model leaves out"

@@ -44,7 +44,7 @@ pub(in crate::flow) fn findings(
         history: steady.course.history.clone(),
         ..Findings::default()
     };
-    let beyond = internal::beyond(&case.gas, &findings.fields);
+    let beyond = case.gas.beyond_rotation(findings.fields.temperatures());
     findings.warnings.extend(beyond);
     let sides = sides_of(case);
     for k in 0..4 {

@@ -50,7 +50,7 @@ pub(in crate::flow) fn findings(
         balance: none(is_round),
         ..Findings::default()
     };
-    let beyond = internal::beyond(&case.gas, &findings.fields);
+    let beyond = case.gas.beyond_rotation(findings.fields.temperatures());
     findings.warnings.extend(beyond);
     for (k, (name, side)) in case.named_sides().into_iter().enumerate().take(SIDES) {
         let mut parts = [none(is_round); 2];
