@@ -79,6 +79,36 @@ fn heat_between_plates_is_that_of_the_tables() {
     }
 }
 
+/// Stress and both temperatures between plates that slide at a relative speed of 1, beside a solution on 200 graded cells.
+#[test]
+fn shear_heats_translation_before_rotation() {
+    let found = solved(&format!(
+        r#"
+        gas = {{ {TABLED}, delta = 1 }}
+        domain = {{ x = [0, 1], y = [0, 2], h = 0.05 }}
+        velocities = {{ kind = "polar", angles = 32, speeds = 12 }}
+        [sides]
+        left = {{ kind = "wall", velocity = -0.5 }}
+        right = {{ kind = "wall", velocity = 0.5 }}
+        bottom = {{ kind = "periodic" }}
+        top = {{ kind = "periodic" }}
+        "#
+    ));
+    let left = &found.sides[0].1;
+    // On walls of the length 2, and in p0, of which rho0 v0^2 is twice.
+    assert!(
+        (left.momentum_y / 0.345_370_7 - 1.0).abs() < 2e-3,
+        "{left:?}"
+    );
+    let fields = &found.fields;
+    let middle = [
+        fields.temperature_translational[10],
+        fields.temperature_rotational[10],
+    ];
+    assert!((middle[0] - 1.122_91).abs() < 1e-3, "{middle:?}");
+    assert!((middle[1] - 1.031_42).abs() < 5e-4, "{middle:?}");
+}
+
 #[test]
 fn a_plane_an_axis_and_space_have_the_same_heat() {
     let gas = format!("{TABLED}, delta = 1");
