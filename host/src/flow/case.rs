@@ -275,9 +275,7 @@ impl GasInFile {
             ));
         }
         let own = own.unwrap_or_default();
-        if let (Some(RotationalCollisions::Parker { .. } | RotationalCollisions::Air), None) =
-            (self.z_rot, self.temperature)
-        {
+        if self.z_rot.is_some_and(|z| z.varies()) && self.temperature.is_none() {
             return Err(Error::invalid(
                 "gas.z_rot",
                 "collisions that depend on the temperature",

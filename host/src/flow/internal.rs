@@ -267,23 +267,14 @@ impl Rotation {
         }
         // Both temperatures stay positive from any state.
         let least = self.freedom.max(3.0) / (3.0 + self.freedom) / share(self.freedom);
-        let coldest = match self.collisions {
-            // Cold gas takes the fewest collisions: the cells are checked where they are.
-            RotationalCollisions::Constant(z) => z,
-            RotationalCollisions::Parker { z_inf, t_star } => {
-                let good = z_inf.is_finite() && z_inf > 0.0 && t_star.is_finite() && t_star >= 0.0;
-                if good {
-                    self.collisions.at(self.kelvin)
-                } else {
-                    f64::NAN
-                }
-            }
-            RotationalCollisions::Air => self.collisions.at(self.kelvin),
+        let collisions = match self.collisions {
+            RotationalCollisions::Parker { t_star, .. } if t_star < 0.0 => f64::NAN,
+            of => of.at(self.kelvin),
         };
-        if !(coldest.is_finite() && coldest > least) {
+        if !(collisions.is_finite() && collisions > least) {
             return wrong(
                 "z_rot",
-                coldest,
+                collisions,
                 format!(
                     "more than {least:.3} collisions, with which no temperature turns negative"
                 ),
@@ -362,7 +353,7 @@ pub(in crate::flow) fn relaxed<const W: usize, const E: usize>(
     } else {
         t.max(f64::MIN_POSITIVE)
     });
-    // Very cold gas of Parker's formula takes less than the admissible number of collisions.
+    // Very cold gas of Parker's formula would take fewer collisions than keep both temperatures positive.
     let z = z.max(1.0);
     let [[tt, tr], [rt, rr]] = rotation.matrix(z);
     let (mut molecules, mut internal) = (*w, *e);
