@@ -275,6 +275,10 @@ impl GasInFile {
             ));
         }
         let own = own.unwrap_or_default();
+        let own = match self.temperature {
+            Some(kelvin) if kelvin > 0.0 => own.at(kelvin),
+            _ => own,
+        };
         if self.z_rot.is_some_and(|z| z.varies()) && self.temperature.is_none() {
             return Err(Error::invalid(
                 "gas.z_rot",
@@ -294,12 +298,10 @@ impl GasInFile {
             collisions: self.z_rot.unwrap_or(own.collisions),
             prandtl: self.prandtl.unwrap_or(own.prandtl),
             eucken: self.eucken,
-            kelvin: self.temperature.unwrap_or(own.kelvin),
+            kelvin: own.kelvin,
         };
         if self.eucken.is_some() {
-            let [f_t, f_r] = rotation.eucken_factors(rotation.relaxation(1.0));
-            let d = rotation.freedom;
-            rotation.prandtl = (5.0 + d) / (3.0 * f_t + d * f_r);
+            rotation.prandtl = rotation.prandtl_at(rotation.relaxation(1.0));
         }
         Ok(Some(rotation))
     }

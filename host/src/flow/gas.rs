@@ -4,7 +4,7 @@
 
 use rarefy_kernels::flow::gas as kernels;
 
-use crate::flow::internal::{self, Relaxed};
+use crate::flow::internal::{self, Matrix, Relaxed};
 use crate::flow::{GasOf, ModelName, Rotation};
 
 pub(in crate::flow) use kernels::{DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
@@ -54,6 +54,28 @@ impl Gas {
             true => self.delta,
             false => self.delta * density * temperature.powf(1.0 - self.omega),
         }
+    }
+
+    /// Internal degrees of freedom of the molecules.
+    pub(in crate::flow) fn freedom(&self) -> f64 {
+        self.rotation.map_or(0.0, |rotation| rotation.freedom)
+    }
+
+    /// The inverse of the matrix A at a temperature of translation; of single atoms 1/Pr alone acts.
+    pub(in crate::flow) fn inverse_rates(&self, temperature: f64) -> Matrix {
+        let Some(rotation) = &self.rotation else {
+            return [[1.0 / self.prandtl, 0.0], [0.0, 1.0]];
+        };
+        let [[tt, tr], [rt, rr]] = rotation.matrix(rotation.relaxation_of(temperature));
+        let determinant = tt * rr - tr * rt;
+        [[rr, -tr], [-rt, tt]].map(|row| row.map(|part| part / determinant))
+    }
+
+    /// Conductivities of translation and rotation, `(q_t, q_r) = -mu K (grad T_t, grad T_r)`: `K = A^-1 diag(5, d)/4`.
+    pub(in crate::flow) fn conduction(&self, temperature: f64) -> Matrix {
+        let d = self.freedom();
+        let inverse = self.inverse_rates(temperature);
+        inverse.map(|[from_t, from_r]| [1.25 * from_t, 0.25 * d * from_r])
     }
 
     /// The share of a cell's heat flux that its equilibrium keeps; molecules that rotate relax it before.
@@ -121,16 +143,27 @@ impl Gas {
         (to, [molecules, internal])
     }
 
-    /// The coefficients of the internal energy of molecules with those of a Maxwellian.
-    pub(in crate::flow) fn internal_of(&self, state: Primitive) -> Coefficients {
-        let half = 0.5 * self.rotation.map_or(0.0, |rotation| rotation.freedom);
+    /// The coefficients of the internal energy at a rotational temperature, of molecules with those of a Maxwellian.
+    pub(in crate::flow) fn internal_of(&self, state: Primitive, rotational: f64) -> Coefficients {
+        let half = 0.5 * self.freedom();
         let mut c = self.maxwellian(state);
         match self.linear {
             true => {
                 let nu = c[FREQUENCY];
-                c = [half * state[3], 0.0, 0.0, 0.0, 0.0, 0.0, nu, 0.5, 0.0, 0.0];
+                c = [
+                    half * rotational,
+                    0.0,
+                    0.0,
+                    0.0,
+                    0.0,
+                    0.0,
+                    nu,
+                    0.5,
+                    0.0,
+                    0.0,
+                ];
             }
-            false => c[0] *= half * state[3],
+            false => c[0] *= half * rotational,
         }
         c
     }

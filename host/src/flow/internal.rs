@@ -145,7 +145,7 @@ pub struct Rotation {
     pub freedom: f64,
     /// Collisions in which rotation relaxes.
     pub collisions: RotationalCollisions,
-    /// Prandtl number, gamma over the Eucken factor.
+    /// Prandtl number at the temperature 1, gamma over the Eucken factor.
     pub prandtl: f64,
     /// The Eucken factors of translation and rotation; without them they follow from the Prandtl number.
     pub eucken: Option<[f64; 2]>,
@@ -170,7 +170,7 @@ impl Species {
     /// The rotation of its molecules; none of single atoms.
     ///
     /// Prandtl numbers: viscosity and conductivity at 300 K and low pressure of E. W. Lemmon and R. T. Jacobsen (2004), and for hydrogen of CoolProp.
-    /// Collisions of hydrogen: its bulk viscosity at 300 K.
+    /// Collisions of hydrogen: its bulk viscosity at 300 K. The temperature 1 is 300 K.
     pub fn rotation(self) -> Option<Rotation> {
         let (collisions, prandtl) = match self {
             Self::Nitrogen => (RotationalCollisions::NITROGEN, 0.716),
@@ -182,6 +182,7 @@ impl Species {
         Some(Rotation {
             collisions,
             prandtl,
+            kelvin: 300.0,
             ..Rotation::default()
         })
     }
@@ -207,20 +208,67 @@ impl Rotation {
         share(self.freedom) * self.collisions.at(self.kelvin * temperature)
     }
 
+    /// The time Z of a cell.
+    ///
+    /// Very cold gas of Parker's formula would take fewer collisions than keep both temperatures positive: Z is at least 1.
+    pub(in crate::flow) fn relaxation_of(&self, temperature: f64) -> f64 {
+        self.relaxation(temperature.max(f64::MIN_POSITIVE)).max(1.0)
+    }
+
+    /// Rate of the internal energy that a cell gains, `nu n (T - T_r) d/(4 Z)`, over `nu n (T_t - T_r)`.
+    pub(in crate::flow) fn exchange(&self, temperature: f64) -> f64 {
+        0.75 * self.freedom / ((3.0 + self.freedom) * self.relaxation_of(temperature))
+    }
+
     /// The matrix A at a relaxation time Z: E. A. Mason and L. Monchick, J. Chem. Phys. 36 (1962) 1622, to all orders in 1/Z.
+    ///
+    /// Internal energy diffuses at the rate S = rho D/mu, which the Prandtl number fixes and which is the same at all temperatures.
     pub fn matrix(&self, z: f64) -> Matrix {
         let d = self.freedom;
-        let x = 3.0 / ((3.0 + d) * z);
-        let (a_tr, a_rt) = (-5.0 / 6.0 * x, -d / 6.0 * x);
-        if let Some([f_t, f_r]) = self.eucken {
-            let a_tt = (5.0 - a_tr * d * f_r) / (3.0 * f_t);
-            let a_rr = (d - 3.0 * a_rt * f_t) / (d * f_r);
-            return [[a_tt, a_tr], [a_rt, a_rr]];
+        let [tt, tr, rt, x] = self.rates(z);
+        match self.eucken {
+            Some([f_t, f_r]) => [
+                [(5.0 - tr * d * f_r) / (3.0 * f_t), tr],
+                [rt, (d - 3.0 * rt * f_t) / (d * f_r)],
+            ],
+            None => [[tt, tr], [rt, self.inverse_diffusion() + 0.5 * x]],
         }
-        let a_tt = 2.0 / 3.0 + 5.0 * d / 18.0 * x;
+    }
+
+    /// `A_tt`, `A_tr` and `A_rt` at a relaxation time Z, which follow from d alone, and x = 3/((3 + d) Z).
+    fn rates(&self, z: f64) -> [f64; 4] {
+        let d = self.freedom;
+        let x = 3.0 / ((3.0 + d) * z);
+        [
+            2.0 / 3.0 + 5.0 * d / 18.0 * x,
+            -5.0 / 6.0 * x,
+            -d / 6.0 * x,
+            x,
+        ]
+    }
+
+    /// 1/S, from the Prandtl number at the temperature 1.
+    fn inverse_diffusion(&self) -> f64 {
+        let d = self.freedom;
+        let [tt, tr, rt, x] = self.rates(self.relaxation(1.0));
         let f = (5.0 + d) / self.prandtl;
-        let a_rr = (d * a_tt - d * a_tr - 5.0 * a_rt + f * a_tr * a_rt) / (f * a_tt - 5.0);
-        [[a_tt, a_tr], [a_rt, a_rr]]
+        (d * tt - d * tr - 5.0 * rt + f * tr * rt) / (f * tt - 5.0) - 0.5 * x
+    }
+
+    /// The Prandtl number at a relaxation time Z.
+    pub fn prandtl_at(&self, z: f64) -> f64 {
+        let [f_t, f_r] = self.eucken_factors(z);
+        (5.0 + self.freedom) / (3.0 * f_t + self.freedom * f_r)
+    }
+
+    /// The same gas with another temperature in K as the temperature 1.
+    #[must_use]
+    pub fn at(self, kelvin: f64) -> Self {
+        Self {
+            prandtl: self.prandtl_at(self.relaxation(kelvin / self.kelvin)),
+            kelvin,
+            ..self
+        }
     }
 
     /// The Eucken factors of translation and rotation at a relaxation time Z: conductivities over those of `mu c_v`.
@@ -282,7 +330,7 @@ impl Rotation {
         }
         let [[tt, tr], [rt, rr]] = self.matrix(self.relaxation(1.0));
         let good = tt + rr > 0.0 && tt * rr - tr * rt > 0.0 && rr.is_finite();
-        let diffusion = 1.0 / (rr + tr * 0.6);
+        let diffusion = 1.0 / (rr + 0.6 * tr);
         if !good || !(0.5..=2.5).contains(&diffusion) {
             return match self.eucken {
                 Some([f_t, f_r]) => Err(Error::invalid(
@@ -348,13 +396,7 @@ pub(in crate::flow) fn relaxed<const W: usize, const E: usize>(
     let axes = W / 2 - 1;
     let [t, t_r] = temperatures(rotation, linear, w, e);
     let common = rotation.temperature(t, t_r);
-    let z = rotation.relaxation(if linear {
-        1.0
-    } else {
-        t.max(f64::MIN_POSITIVE)
-    });
-    // Very cold gas of Parker's formula would take fewer collisions than keep both temperatures positive.
-    let z = z.max(1.0);
+    let z = rotation.relaxation_of(if linear { 1.0 } else { t });
     let [[tt, tr], [rt, rr]] = rotation.matrix(z);
     let (mut molecules, mut internal) = (*w, *e);
     let [t_star, r_star] = [t + (common - t) / z, t_r + (common - t_r) / z];
@@ -498,6 +540,25 @@ mod tests {
         assert!((z(RotationalCollisions::NITROGEN) - 2.585).abs() < 1e-3);
         assert!((z(RotationalCollisions::OXYGEN) - 1.608).abs() < 1e-3);
         assert!((z(RotationalCollisions::Air) - 2.292).abs() < 2e-3);
+    }
+
+    /// Internal energy of nitrogen diffuses at the rate 1.269, of air at 1.335.
+    #[test]
+    fn the_rate_of_diffusion_is_the_same_at_all_temperatures() {
+        for (species, diffusion) in [(Species::Nitrogen, 1.269), (Species::Air, 1.335)] {
+            let own = species.rotation().unwrap();
+            for kelvin in [100.0, 300.0, 900.0] {
+                let there = own.at(kelvin);
+                assert!((1.0 / there.inverse_diffusion() - diffusion).abs() < 1e-3);
+                let z = own.relaxation(kelvin / 300.0);
+                assert!((there.relaxation(1.0) - z).abs() < 1e-12 * z);
+                assert!((there.prandtl - own.prandtl_at(z)).abs() < 1e-14);
+                for (a, b) in there.matrix(z).iter().zip(own.matrix(z)) {
+                    assert!((a[0] - b[0]).abs() < 1e-13 && (a[1] - b[1]).abs() < 1e-13);
+                }
+            }
+            assert!((own.at(100.0).prandtl - own.prandtl).abs() > 1e-3);
+        }
     }
 
     /// Mass, momentum and the energy of both kinds together stay; the heat fluxes shrink by A.

@@ -109,6 +109,48 @@ fn shear_heats_translation_before_rotation() {
     assert!((middle[1] - 1.031_42).abs() < 5e-4, "{middle:?}");
 }
 
+/// With one temperature in the correction the iterations would grow as the time Z in which rotation relaxes.
+#[test]
+fn dense_gas_takes_few_sweeps_however_slowly_rotation_relaxes() {
+    // Z = 300, rho D_int/mu = 1.26.
+    let slow = "model = \"polyatomic\", z_rot = 636.619772, prandtl = 0.6988166, omega = 0.74";
+    for (gas, delta, expected) in [
+        (TABLED, 10.0, 0.182_219_83),
+        (TABLED, 100.0, 0.023_598_82),
+        (slow, 100.0, 0.024_182_02),
+        (slow, 1000.0, 0.002_495_36),
+    ] {
+        let linear = format!("{gas}, delta = {delta}, linear = true");
+        let found = between_walls(&linear, [0.5, -0.5], 0, 0.05);
+        let q = 2.0 * heat(&found, 0);
+        assert!((q / expected - 1.0).abs() < 3e-3, "{delta}: {q}");
+        let iterations = found.iterations;
+        assert!(iterations <= 120, "{delta}: {iterations}");
+    }
+    let hydrogen = "model = \"polyatomic\", z_rot = 280, prandtl = 0.692, omega = 0.67";
+    for gas in [TABLED, hydrogen, "model = \"shakhov\", omega = 0.74"] {
+        let found = solved(&format!(
+            r#"
+            gas = {{ {gas}, delta = 20 }}
+            domain = {{ x = [-2, 2], y = [0, 2], h = 0.125 }}
+            velocities = {{ kind = "polar", angles = 24, speeds = 12 }}
+            solver = {{ tolerance = 1e-6 }}
+            [sides]
+            left = {{ kind = "stream", mach = 2 }}
+            right = {{ kind = "stream", mach = 2 }}
+            top = {{ kind = "stream", mach = 2 }}
+            bottom = {{ kind = "mirror" }}
+            [[body]]
+            shape = "circle"
+            radius = 0.5
+            temperature = 1.5
+            "#
+        ));
+        assert!(found.iterations <= 30, "{gas}: {}", found.iterations);
+        assert!(found.balance.energy.abs() < 1e-5, "{:?}", found.balance);
+    }
+}
+
 #[test]
 fn a_plane_an_axis_and_space_have_the_same_heat() {
     let gas = format!("{TABLED}, delta = 1");

@@ -175,7 +175,12 @@ impl<'a> Steady<'a> {
             let mut next = self.next(&swept, internal.as_ref());
             self.keep_admissible(&mut next)?;
             if let Some(correction) = &mut self.correction
-                && correction.apply(self.problem, &self.state, &swept, &mut next)
+                && correction.apply(
+                    self.problem,
+                    &self.state,
+                    (&swept, internal.as_ref()),
+                    &mut next,
+                )
             {
                 self.anderson.clear();
             }
@@ -302,7 +307,7 @@ impl<'a> Steady<'a> {
     fn emitted(&self, state: Primitive, carried: Carried) -> Coefficients {
         match carried {
             Carried::Molecules => self.problem.gas.maxwellian(state),
-            Carried::InternalEnergy => self.problem.gas.internal_of(state),
+            Carried::InternalEnergy => self.problem.gas.internal_of(state, state[3]),
         }
     }
 
@@ -809,7 +814,7 @@ fn mass(problem: &Problem, state: &Unknowns) -> f64 {
 fn start_values(problem: &Problem, carried: Carried) -> Vec<f64> {
     let c = match carried {
         Carried::Molecules => problem.gas.maxwellian(problem.start),
-        Carried::InternalEnergy => problem.gas.internal_of(problem.start),
+        Carried::InternalEnergy => problem.gas.internal_of(problem.start, problem.start[3]),
     };
     let count = problem.nodes.len();
     let mut values = vec![0.0; 2 * count];

@@ -1,6 +1,7 @@
 //! The interface of a correction, and what it does to lagged inflow.
 
-use crate::flow::gas::{Primitive, equilibrium};
+use super::fluxes::State;
+use crate::flow::gas::{Coefficients, equilibrium};
 use crate::flow::problem::Problem;
 use crate::flow::steady::sweep::Swept;
 use crate::flow::steady::unknowns::Unknowns;
@@ -10,12 +11,12 @@ pub(super) const LEAST_PART: f64 = 0.2;
 
 /// A correction of the fields that a sweep found.
 pub(in crate::flow::steady) trait Correction {
-    /// Corrects `next`, which `swept` made of `before`. Yields whether the mixing is to forget: an answer was dropped.
+    /// Corrects `next`, which `swept` made of `before` by sweeps of the molecules and of the internal energy that they have. Yields whether the mixing is to forget: an answer was dropped.
     fn apply(
         &mut self,
         problem: &Problem,
         before: &Unknowns,
-        swept: &Swept,
+        swept: (&Swept, Option<&Swept>),
         next: &mut Unknowns,
     ) -> bool;
 }
@@ -25,17 +26,34 @@ pub(super) fn lagged_change(
     problem: &Problem,
     side: usize,
     face: usize,
-    [state, change]: [Primitive; 2],
+    [state, change]: [State; 2],
     next: &mut Unknowns,
+) {
+    let gas = &problem.gas;
+    let moved = std::array::from_fn(|k| state[k] + change[k]);
+    let both = [state, moved].map(|[n, ux, uy, t, t_r]| ([n, ux, uy, t], t_r));
+    let molecules = both.map(|(state, _)| gas.maxwellian(state));
+    shift(problem, side, face, molecules, &mut next.lagged[side]);
+    if let Some(internal) = &mut next.internal {
+        let energies = both.map(|(state, t_r)| gas.internal_of(state, t_r));
+        shift(problem, side, face, energies, &mut internal.lagged[side]);
+    }
+}
+
+/// Adds the difference of two Maxwellians to the inflow through a face.
+fn shift(
+    problem: &Problem,
+    side: usize,
+    face: usize,
+    [old, new]: [Coefficients; 2],
+    lagged: &mut [f64],
 ) {
     let nodes = &problem.nodes;
     let count = nodes.len();
-    if next.lagged[side].is_empty() {
+    if lagged.is_empty() {
         return;
     }
-    let values = &mut next.lagged[side][2 * face * count..][..2 * count];
-    let moved = std::array::from_fn(|c| state[c] + change[c]);
-    let [old, new] = [state, moved].map(|state| problem.gas.maxwellian(state));
+    let values = &mut lagged[2 * face * count..][..2 * count];
     let speeds = if side < 2 { &nodes.vx } else { &nodes.vy };
     for m in (0..count).filter(|&m| (speeds[m] > 0.0) == side.is_multiple_of(2)) {
         let v = [nodes.vx[m], nodes.vy[m]];

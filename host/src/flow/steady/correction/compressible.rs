@@ -1,6 +1,7 @@
-//! The compressible correction: the linearised equations of Navier and Stokes about the iterate.
+//! The correction of nonlinear flows: the equations of Navier and Stokes, linearised about the iterate.
 //!
-//! Unknowns are the changes x of n, u_x, u_y and T of each cell. Their net flux out of a cell answers the misfit of mass, momentum and energy,
+//! Unknowns are the changes x of n, u_x, u_y and T of each cell, and of T_r where molecules rotate. Their net flux out of a cell answers the misfit of
+//! mass, momentum and energy,
 //!
 //! ```text
 //! sum_faces A J x = nu V (<f - S>, <v (f - S)>, <v^2 (f - S)>/2),
@@ -16,6 +17,13 @@
 //! in thick cells, so that w = 1/(1 + nu h) there, but at least M^2 - 1/2 up to 1 in fast gas. D has the viscosities 4/3 mu and mu and the
 //! conductivity, with mu = T^omega/(2 delta) and kappa = 5 mu/(4 Pr).
 //!
+//! Of molecules that rotate, T is the temperature of translation, and D has both conductivities. The energy has the internal part. The fifth equation is
+//! that of the internal energy alone, which gains X = nu V d n (T_t - T_r)/4 3/((3 + d) Z) from translation:
+//!
+//! ```text
+//! sum_faces A J_r x - dX/dx x = nu V <E - S_E>/2 + X.
+//! ```
+//!
 //! A wall emits the mass that arrives. Misfit and answer are averaged over vertices in thick cells, which removes what the scheme lets alternate.
 
 use std::f64::consts::PI;
@@ -23,14 +31,15 @@ use std::f64::consts::PI;
 use super::change::{Correction, LEAST_PART, lagged_change};
 use super::dissection::Dissection;
 use super::fluxes::{
-    Block, Face, OUTWARD, State, conserved, half_flux, into_mirror, into_wall, seen, through_face,
+    Block, Face, OUTWARD, PARTS, State, conserved, half_flux, into_mirror, into_wall, through_face,
     turn, turned,
 };
 use super::sparse::{Entry, Factors};
 use super::vertices::Vertices;
 use crate::error::Result;
 use crate::flow::face::{Border, Wall};
-use crate::flow::gas::Primitive;
+use crate::flow::gas::{Gas, InternalEnergy, UNKNOWNS};
+use crate::flow::internal;
 use crate::flow::problem::Problem;
 use crate::flow::steady::sweep::Swept;
 use crate::flow::steady::unknowns::Unknowns;
@@ -61,7 +70,7 @@ pub(super) struct Compressible {
     order: Option<Dissection>,
     factors: Option<Factors>,
     /// The states that the factors belong to.
-    base: Vec<Primitive>,
+    base: Vec<State>,
 }
 
 impl Compressible {
@@ -125,27 +134,21 @@ impl Compressible {
         }
     }
 
-    /// The states that the equations are linearised about: those of the cells, or gas at rest.
-    fn states(&self, problem: &Problem, before: &Unknowns) -> Vec<Primitive> {
-        let gas = &problem.gas;
-        let cells = self.cells.iter();
-        match gas.linear {
-            true => vec![[1.0, 0.0, 0.0, 1.0]; cells.len()],
-            false => cells
-                .map(|&cell| gas.primitive(&before.cells[cell]))
-                .collect(),
-        }
+    /// The states of the cells, about which the equations are linearised.
+    fn states(&self, problem: &Problem, before: &Unknowns) -> Vec<State> {
+        let of = |&cell| state_of(&problem.gas, before, cell);
+        self.cells.iter().map(of).collect()
     }
 
     /// Whether many states are far from those that the factors belong to.
-    fn is_stale(&self, states: &[Primitive]) -> bool {
+    fn is_stale(&self, states: &[State]) -> bool {
         let pairs = states.iter().zip(&self.base);
         let far = pairs.filter(|(new, old)| largest_part(&difference(new, old), old) > FAR);
         self.factors.is_none() || far.count() as f64 > MANY * states.len() as f64
     }
 
     /// Renews the factors for these states.
-    fn renew(&mut self, problem: &Problem, states: &[Primitive]) -> Result<()> {
+    fn renew(&mut self, problem: &Problem, states: &[State]) -> Result<()> {
         let entries = self.equations(problem, states);
         let positions: Vec<[u32; 2]> = self
             .cells
@@ -153,7 +156,9 @@ impl Compressible {
             .map(|&cell| [cell % problem.space.nx(), cell / problem.space.nx()].map(|k| k as u32))
             .collect();
         let order = self.order.get_or_insert_with(|| {
-            let group: Vec<u32> = (0..4 * positions.len() as u32).map(|k| k / 4).collect();
+            let unknowns = unknowns(&problem.gas) as u32;
+            let count = unknowns * positions.len() as u32;
+            let group: Vec<u32> = (0..count).map(|k| k / unknowns).collect();
             let pairs = entries.iter().map(|&(row, column, _)| (row, column));
             Dissection::new(&group, &positions, pairs)
         });
@@ -164,16 +169,18 @@ impl Compressible {
     }
 
     /// Coefficients of the equations about these states.
-    fn equations(&self, problem: &Problem, states: &[Primitive]) -> Vec<Entry> {
+    fn equations(&self, problem: &Problem, states: &[State]) -> Vec<Entry> {
         let gas = &problem.gas;
         let space = &problem.space;
+        let (count, freedom) = (unknowns(gas), gas.freedom());
         let mut entries = Vec::with_capacity(80 * self.cells.len());
         let mut add = |row: usize, column: usize, factor: f64, block: &Block| {
-            for (a, line) in block.iter().enumerate() {
-                for (b, value) in line.iter().enumerate() {
+            for (a, line) in block[..count].iter().enumerate() {
+                for (b, value) in line[..count].iter().enumerate() {
                     let value = factor * value;
                     if value != 0.0 {
-                        entries.push(((4 * row + a) as u32, (4 * column + b) as u32, value));
+                        let place = [count * row + a, count * column + b].map(|k| k as u32);
+                        entries.push((place[0], place[1], value));
                     }
                 }
             }
@@ -190,8 +197,14 @@ impl Compressible {
         for (s, segment) in space.segments.iter().enumerate() {
             let k = self.number[segment.cell];
             let outward = segment.normal.map(|part| -part);
-            let wall = seen(&problem.walls[s], gas.linear);
-            let block = into_wall(&states[k], &wall, problem.reflection[s].grip(), outward);
+            let wall = &problem.walls[s];
+            let block = into_wall(
+                &states[k],
+                wall,
+                problem.reflection[s].grip(),
+                outward,
+                freedom,
+            );
             add(k, k, segment.length, &block);
         }
         for (side, outward) in OUTWARD.into_iter().enumerate() {
@@ -204,38 +217,48 @@ impl Compressible {
                     Border::Periodic(_) => continue,
                     Border::Wall(wall) => {
                         let grip = wall.accommodation.grip();
-                        let wall = seen(&wall.walls[face], gas.linear);
-                        into_wall(&states[k], &wall, grip, outward)
+                        into_wall(&states[k], &wall.walls[face], grip, outward, freedom)
                     }
                     Border::Mirror => into_mirror(&states[k], outward),
                     Border::Given(_) | Border::Outlet(_) | Border::Inflow(..) => {
-                        turned(&half_flux(&turn(&states[k], outward)), outward)
+                        turned(&half_flux(&turn(&states[k], outward), freedom), outward)
                     }
                 };
                 add(k, k, space.open[cell][side], &block);
             }
         }
-        if problem.is_closed() {
-            for (k, state) in states.iter().enumerate() {
-                let nu = match gas.linear {
-                    true => gas.delta,
-                    false => gas.frequency(state[0], state[3]),
-                };
-                let volume = space.volume[self.cells[k]];
-                add(k, k, CLOSED * nu * volume, &conserved(state));
+        let closed = problem.is_closed();
+        for (k, state) in states.iter().enumerate() {
+            let nu = gas.frequency(state[0], state[3]);
+            let volume = nu * space.volume[self.cells[k]];
+            if closed {
+                add(k, k, CLOSED * volume, &conserved(state, freedom));
+            }
+            if gas.rotation.is_some() {
+                let mut block = [[0.0; PARTS]; PARTS];
+                block[4] = exchange(gas, state).1;
+                add(k, k, -volume, &block);
             }
         }
         entries
     }
 
     /// The answer of the equations to the misfit of the last sweep.
-    fn answer(&self, problem: &Problem, states: &[Primitive], swept: &Swept) -> Option<Vec<State>> {
+    fn answer(
+        &self,
+        problem: &Problem,
+        states: &[State],
+        (swept, internal): (&Swept, Option<&Swept>),
+        next: &Unknowns,
+    ) -> Option<Vec<State>> {
+        let gas = &problem.gas;
+        let count = unknowns(gas);
         let (Some(order), Some(factors)) = (&self.order, &self.factors) else {
             return None;
         };
         let frequencies: Vec<f64> = states
             .iter()
-            .map(|state| problem.gas.frequency(state[0], state[3]))
+            .map(|state| gas.frequency(state[0], state[3]))
             .collect();
         let thick: Vec<f64> = frequencies
             .iter()
@@ -252,12 +275,22 @@ impl Compressible {
             .map(|(&cell, nu)| {
                 let factor = nu * problem.space.volume[cell];
                 let sums = &swept.cells[cell];
-                [sums[0], sums[1], sums[2], 0.5 * sums[3]].map(|sum| factor * sum)
+                let mut misfit = [sums[0], sums[1], sums[2], 0.5 * sums[3], 0.0];
+                if let Some(internal) = internal {
+                    let energy = 0.5 * internal.cells[cell][0];
+                    misfit[3] += energy;
+                    misfit[4] = energy + exchange(gas, &state_of(gas, next, cell)).0;
+                }
+                misfit.map(|sum| factor * sum)
             })
             .collect();
         self.vertices.spread(&mut misfit, &thick);
-        let x = factors.solve(order, misfit.as_flattened());
-        let mut answer: Vec<State> = x.as_chunks().0.to_vec();
+        let right: Vec<f64> = misfit.iter().flat_map(|m| &m[..count]).copied().collect();
+        let x = factors.solve(order, &right);
+        let mut answer: Vec<State> = x
+            .chunks_exact(count)
+            .map(|x| std::array::from_fn(|c| x.get(c).copied().unwrap_or(0.0)))
+            .collect();
         self.vertices.smooth(&mut answer, &thick);
         Some(answer)
     }
@@ -266,31 +299,31 @@ impl Compressible {
     fn correct(
         &self,
         problem: &Problem,
-        states: &[Primitive],
+        states: &[State],
         mut answer: Vec<State>,
         next: &mut Unknowns,
     ) -> bool {
         let gas = &problem.gas;
         for (&cell, change) in self.cells.iter().zip(&mut answer) {
-            let w = &mut next.cells[cell];
-            let state = gas.primitive(w);
-            let mut share = self.share;
-            if !gas.linear {
-                share *= (MOST / largest_part(change, &state).max(1e-300)).min(1.0);
-            }
+            let state = state_of(gas, next, cell);
+            let most = MOST / largest_part(change, &state).max(1e-300);
+            let share = self.share * most.min(1.0);
             *change = change.map(|part| share * part);
-            let moved = gas.unknowns(std::array::from_fn(|c| state[c] + change[c]));
-            w[..4].copy_from_slice(&moved[..4]);
-            if !gas.is_admissible(w) {
+            let [n, ux, uy, t, t_r] = std::array::from_fn(|c| state[c] + change[c]);
+            let w = &mut next.cells[cell];
+            w[..4].copy_from_slice(&gas.unknowns([n, ux, uy, t])[..4]);
+            if let Some(internal) = &mut next.internal {
+                internal.cells[cell][0] = 0.5 * gas.freedom() * n * t_r;
+            }
+            if !gas.is_admissible(w) || t_r.is_nan() || t_r <= 0.0 {
                 return false;
             }
         }
         for (s, segment) in problem.space.segments.iter().enumerate() {
             let k = self.number[segment.cell];
             let outward = segment.normal.map(|part| -part);
-            let wall = seen(&problem.walls[s], gas.linear);
-            let more = emission(&states[k], &answer[k], &wall, outward);
-            emit(&mut next.segments[s], more, gas.linear);
+            let more = emission(&states[k], &answer[k], &problem.walls[s], outward);
+            emit(&mut next.segments[s], more);
         }
         for (side, outward) in OUTWARD.into_iter().enumerate() {
             let border = problem.space.border(side);
@@ -302,15 +335,14 @@ impl Compressible {
                 let k = self.number[cell];
                 let (state, change) = (&states[k], &answer[k]);
                 if let Border::Wall(wall) = &problem.borders[side] {
-                    let wall = seen(&wall.walls[face], gas.linear);
-                    let more = emission(state, change, &wall, outward);
-                    emit(&mut next.sides[side][face], more, gas.linear);
+                    let more = emission(state, change, &wall.walls[face], outward);
+                    emit(&mut next.sides[side][face], more);
                 }
                 match &problem.borders[side] {
                     Border::Mirror | Border::Wall(..) => {
                         let image = |s: &State| match side / 2 {
-                            0 => [s[0], -s[1], s[2], s[3]],
-                            _ => [s[0], s[1], -s[2], s[3]],
+                            0 => [s[0], -s[1], s[2], s[3], s[4]],
+                            _ => [s[0], s[1], -s[2], s[3], s[4]],
                         };
                         lagged_change(problem, side, face, [image(state), image(change)], next);
                     }
@@ -331,14 +363,14 @@ impl Correction for Compressible {
         &mut self,
         problem: &Problem,
         before: &Unknowns,
-        swept: &Swept,
+        swept: (&Swept, Option<&Swept>),
         next: &mut Unknowns,
     ) -> bool {
         let states = self.states(problem, before);
         if self.is_stale(&states) && self.renew(problem, &states).is_err() {
             return false;
         }
-        let Some(answer) = self.answer(problem, &states, swept) else {
+        let Some(answer) = self.answer(problem, &states, swept, next) else {
             return false;
         };
         let mut corrected = next.clone();
@@ -350,31 +382,63 @@ impl Correction for Compressible {
     }
 }
 
-fn difference(a: &Primitive, b: &Primitive) -> State {
+/// Number of the unknowns of a cell.
+fn unknowns(gas: &Gas) -> usize {
+    match gas.rotation {
+        Some(_) => PARTS,
+        None => PARTS - 1,
+    }
+}
+
+/// The state of a cell; the temperatures of single atoms are one.
+fn state_of(gas: &Gas, of: &Unknowns, cell: usize) -> State {
+    let w: &[f64; UNKNOWNS] = &of.cells[cell];
+    let [n, ux, uy, t] = gas.primitive(w);
+    let t_r = match (&gas.rotation, &of.internal) {
+        (Some(rotation), Some(internal)) => {
+            let e: &InternalEnergy = &internal.cells[cell];
+            internal::temperatures(rotation, false, w, e)[1]
+        }
+        _ => t,
+    };
+    [n, ux, uy, t, t_r]
+}
+
+/// The internal energy that a cell gains, over nu V, and its derivatives to the state.
+fn exchange(gas: &Gas, &[n, _, _, t, t_r]: &State) -> (f64, State) {
+    let Some(rotation) = &gas.rotation else {
+        return (0.0, [0.0; PARTS]);
+    };
+    let rate = rotation.exchange(t);
+    let gain = rate * n * (t - t_r);
+    // The frequency grows as n T^(1 - omega).
+    let to_temperature = rate * n + (1.0 - gas.omega) * gain / t;
+    (gain, [2.0 * gain / n, 0.0, 0.0, to_temperature, -rate * n])
+}
+
+fn difference(a: &State, b: &State) -> State {
     std::array::from_fn(|c| a[c] - b[c])
 }
 
 /// The largest part of a change of a state.
-fn largest_part(change: &State, state: &Primitive) -> f64 {
+fn largest_part(change: &State, state: &State) -> f64 {
     let speed = change[1].hypot(change[2]) / state[3].sqrt();
     (change[0] / state[0])
         .abs()
         .max((change[3] / state[3]).abs())
+        .max((change[4] / state[4]).abs())
         .max(speed)
 }
 
 /// Change of the density that a wall emits: that of the mass that arrives.
-fn emission(state: &Primitive, change: &State, wall: &Wall, outward: [f64; 2]) -> f64 {
-    let arriving = half_flux(&turn(state, outward))[0];
+fn emission(state: &State, change: &State, wall: &Wall, outward: [f64; 2]) -> f64 {
+    let arriving = half_flux(&turn(state, outward), 0.0)[0];
     let change = turn(change, outward);
     let more: f64 = arriving.iter().zip(change).map(|(a, b)| a * b).sum();
     more / (0.5 * (wall.temperature / PI).sqrt())
 }
 
 /// Adds to the density that a wall emits.
-fn emit(density: &mut f64, more: f64, linear: bool) {
-    *density = match linear {
-        true => *density + more,
-        false => (*density + more).max(LEAST_PART * *density),
-    };
+fn emit(density: &mut f64, more: f64) {
+    *density = (*density + more).max(LEAST_PART * *density);
 }

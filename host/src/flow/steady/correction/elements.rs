@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use super::sparse::Entry;
 use crate::flow::face::Border;
+use crate::flow::internal::Matrix;
 use crate::flow::problem::Problem;
 use crate::flow::space::Space;
 
@@ -144,21 +145,41 @@ fn hold(grip: f64) -> f64 {
     grip / (2.0 - grip)
 }
 
-/// Equations of the temperature of each vertex.
-pub(super) fn heat_equations(
-    elements: &[Element],
-    edges: &[Edge],
-    conductivity: f64,
-) -> Vec<Entry> {
-    let mut entries = Vec::with_capacity(16 * elements.len());
+/// Factors of the equations of the whole and of the internal energy, each of the temperatures of translation and rotation.
+pub(super) struct Heat {
+    /// Temperatures of a vertex: that of rotation is the second.
+    pub(super) temperatures: usize,
+    /// Conductivities.
+    pub(super) conduction: Matrix,
+    /// Internal energy that a cell gains.
+    pub(super) exchange: Matrix,
+    /// Energy that a wall takes, over `1/sqrt(pi)`.
+    pub(super) wall: Matrix,
+}
+
+/// Equations of the temperatures of each vertex.
+pub(super) fn heat_equations(elements: &[Element], edges: &[Edge], heat: &Heat) -> Vec<Entry> {
+    let count = heat.temperatures;
+    let mut entries = Vec::with_capacity(16 * count * count * elements.len());
+    let mut add = |[row, column]: [usize; 2], factors: &Matrix, value: f64| {
+        for (i, line) in factors[..count].iter().enumerate() {
+            for (j, factor) in line[..count].iter().enumerate() {
+                if factor * value != 0.0 {
+                    let place = [count * row + i, count * column + j].map(|k| k as u32);
+                    entries.push((place[0], place[1], factor * value));
+                }
+            }
+        }
+    };
     for e in elements {
         for a in 0..4 {
             for b in 0..4 {
                 let slope = e.gradient[0][a] * e.gradient[0][b]
                     + e.gradient[1][a] * e.gradient[1][b]
                     + HOURGLASS * e.hourglass[a] * e.hourglass[b];
-                let value = conductivity * e.volume * slope;
-                entries.push((e.vertices[a] as u32, e.vertices[b] as u32, value));
+                let pair = [e.vertices[a], e.vertices[b]];
+                add(pair, &heat.conduction, e.volume * slope);
+                add(pair, &heat.exchange, -e.volume * e.value[a] * e.value[b]);
             }
         }
     }
@@ -166,9 +187,7 @@ pub(super) fn heat_equations(
         for a in 0..4 {
             for b in 0..4 {
                 let value = edge.hold * edge.length / PI.sqrt() * edge.value[a] * edge.value[b];
-                if value != 0.0 {
-                    entries.push((edge.vertices[a] as u32, edge.vertices[b] as u32, value));
-                }
+                add([edge.vertices[a], edge.vertices[b]], &heat.wall, value);
             }
         }
     }

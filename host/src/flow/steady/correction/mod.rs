@@ -22,11 +22,10 @@ use stokes_fourier::StokesFourier;
 /// Share below which a correction is not worth its time.
 const LEAST_SHARE: f64 = 0.05;
 
-/// The correction of a problem; none in thin gas, nor for molecules that rotate.
+/// The correction of a problem; none in thin gas.
 pub(super) fn of(problem: &Problem) -> Option<Box<dyn Correction>> {
     let share = share(problem.gas.delta);
-    // The equations have one temperature, and molecules that rotate have two.
-    if share < LEAST_SHARE || problem.gas.rotation.is_some() {
+    if share < LEAST_SHARE {
         return None;
     }
     if problem.gas.linear {

@@ -1,6 +1,6 @@
 //! Averages over the vertices of cells, which take out what jumps from cell to cell.
 
-use super::fluxes::State;
+use super::fluxes::{PARTS, State};
 use crate::flow::space::Space;
 
 /// The vertices of the cells with gas.
@@ -58,32 +58,32 @@ impl Vertices {
 
     /// Replaces a share of each cell's amount, which is kept in total: a quarter goes to each vertex, and from there to its cells by their volume.
     pub(super) fn spread(&self, amounts: &mut [State], share: &[f64]) {
-        let mut at = vec![[0.0; 4]; self.about.len()];
+        let mut at = vec![[0.0; PARTS]; self.about.len()];
         for ((vertices, amount), share) in self.of_cell.iter().zip(&*amounts).zip(share) {
             for &vertex in vertices {
-                (0..4).for_each(|c| at[vertex][c] += 0.25 * share * amount[c]);
+                (0..PARTS).for_each(|c| at[vertex][c] += 0.25 * share * amount[c]);
             }
         }
         for (k, amount) in amounts.iter_mut().enumerate() {
             amount.iter_mut().for_each(|value| *value *= 1.0 - share[k]);
             for &vertex in &self.of_cell[k] {
                 let part = self.volume[k] / self.about[vertex];
-                (0..4).for_each(|c| amount[c] += part * at[vertex][c]);
+                (0..PARTS).for_each(|c| amount[c] += part * at[vertex][c]);
             }
         }
     }
 
     /// Replaces a share of each cell's value by the mean of its vertices.
     pub(super) fn smooth(&self, values: &mut [State], share: &[f64]) {
-        let mut at = vec![[0.0; 4]; self.about.len()];
+        let mut at = vec![[0.0; PARTS]; self.about.len()];
         for ((vertices, value), volume) in self.of_cell.iter().zip(&*values).zip(&self.volume) {
             for &vertex in vertices {
                 let part = volume / self.about[vertex];
-                (0..4).for_each(|c| at[vertex][c] += part * value[c]);
+                (0..PARTS).for_each(|c| at[vertex][c] += part * value[c]);
             }
         }
         for (k, value) in values.iter_mut().enumerate() {
-            for c in 0..4 {
+            for c in 0..PARTS {
                 let mean: f64 = self.of_cell[k].iter().map(|&vertex| at[vertex][c]).sum();
                 value[c] += share[k] * (0.25 * mean - value[c]);
             }
