@@ -5,6 +5,7 @@ mod along;
 mod body;
 mod case;
 mod chosen;
+mod correction;
 mod course;
 mod errors;
 mod face;

@@ -127,6 +127,11 @@ fn dense_gas_takes_few_sweeps_however_slowly_rotation_relaxes() {
         let iterations = found.iterations;
         assert!(iterations <= 120, "{delta}: {iterations}");
     }
+    let linear = format!("{slow}, delta = 100, linear = true");
+    let found = between_walls(&linear, [0.5, -0.5], 1, 0.05);
+    let q = 2.0 * heat(&found, 1);
+    assert!((q / 0.024_182_02 - 1.0).abs() < 3e-3, "{q}");
+    assert!(found.iterations <= 80, "{}", found.iterations);
     let hydrogen = "model = \"polyatomic\", z_rot = 280, prandtl = 0.692, omega = 0.67";
     for gas in [TABLED, hydrogen, "model = \"shakhov\", omega = 0.74"] {
         let found = solved(&format!(

@@ -230,3 +230,81 @@ fn mirrors_halve_a_flow() {
         }
     }
 }
+
+/// The same by `acceleration` to a tolerance.
+fn solved_by(acceleration: &str, tolerance: f64, text: &str) -> Findings {
+    let solver = format!("tolerance = {tolerance}, acceleration = \"{acceleration}\"");
+    solved(&format!("solver = {{ {solver} }}\n{text}"))
+}
+
+/// A long duct under a fall of pressure, linearised.
+fn duct(delta: f64) -> String {
+    format!(
+        r#"
+        gas = {{ model = "bgk", delta = {delta}, linear = true }}
+        domain = {{ x = [0, 0.1], y = [0, 1], h = 0.05, symmetry = "axis" }}
+        velocities = {{ kind = "axis", angles = 12, speeds = 8, axial = 8 }}
+        sides = {{ left = {{ kind = "periodic", jump = 0.1 }}, right = {{ kind = "periodic", jump = 0.1 }}, top = {{ kind = "wall" }} }}
+        "#
+    )
+}
+
+/// An orifice in a thick wall, from gas of density 1 to gas of another density.
+fn orifice(delta: f64, behind: f64) -> String {
+    format!(
+        r#"
+        gas = {{ delta = {delta} }}
+        domain = {{ x = [-3, 3], y = [0, 3], h = 0.25, symmetry = "axis" }}
+        velocities = {{ kind = "axis", angles = 8, speeds = 6, axial = 8 }}
+        sides = {{ left = {{ kind = "reservoir" }}, right = {{ kind = "reservoir", density = {behind} }}, top = {{ kind = "wall" }} }}
+        [[body]]
+        shape = "rectangle"
+        centre = [0, 2.5]
+        size = [0.5, 3]
+        "#
+    )
+}
+
+#[test]
+fn corrected_flows_keep_their_values() {
+    for case in [duct(30.0), orifice(3.0, 0.5)] {
+        let corrected = solved_by("auto", 1e-7, &case);
+        let mixed = solved_by("none", 1e-7, &case);
+        assert!(
+            2 * corrected.iterations < mixed.iterations,
+            "{} {}",
+            corrected.iterations,
+            mixed.iterations
+        );
+        let mass = |found: &Findings| found.sides[1].1.mass;
+        let [a, b] = [mass(&corrected), mass(&mixed)];
+        assert!((a / b - 1.0).abs() < 2e-5, "{a} {b}");
+    }
+}
+
+#[test]
+fn dense_gas_takes_few_sweeps() {
+    let found = solved_by("auto", 1e-6, &duct(100.0));
+    assert!(found.iterations <= 40, "{}", found.iterations);
+    for behind in [0.8, 0.02] {
+        let found = solved_by("auto", 1e-5, &orifice(30.0, behind));
+        assert!(found.iterations <= 30, "{}", found.iterations);
+        assert!(found.balance.mass.abs() < 1e-4, "{:?}", found.balance);
+    }
+    let stream = "{ kind = \"stream\", mach = 2 }";
+    let sphere = format!(
+        r#"
+        gas = {{ delta = 50 }}
+        domain = {{ x = [-1.5, 1.5], y = [0, 1.5], h = 0.125, symmetry = "axis" }}
+        velocities = {{ kind = "axis", angles = 8, speeds = 6, axial = 12 }}
+        sides = {{ left = {stream}, right = {stream}, top = {stream} }}
+        [[body]]
+        shape = "circle"
+        radius = 0.5
+        temperature = 1.5
+        "#
+    );
+    let found = solved_by("auto", 1e-6, &sphere);
+    assert!(found.iterations <= 60, "{}", found.iterations);
+    assert!(found.balance.energy.abs() < 1e-4, "{:?}", found.balance);
+}

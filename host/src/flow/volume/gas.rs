@@ -121,16 +121,16 @@ pub(in crate::flow) fn relaxed(
     (to, [molecules, internal])
 }
 
-/// The coefficients of the internal energy of molecules with those of a Maxwellian.
-pub(in crate::flow) fn internal_of(gas: &Gas, state: State) -> Coefficients {
-    let half = 0.5 * gas.rotation.map_or(0.0, |rotation| rotation.freedom);
+/// The coefficients of the internal energy at a rotational temperature, of molecules with those of a Maxwellian.
+pub(in crate::flow) fn internal_of(gas: &Gas, state: State, rotational: f64) -> Coefficients {
+    let half = 0.5 * gas.freedom();
     let mut c = maxwellian(gas, state);
     match gas.linear {
         true => {
             c = [0.0; 12];
-            c[0] = half * state[4];
+            c[0] = half * rotational;
         }
-        false => c[0] *= half * state[4],
+        false => c[0] *= half * rotational,
     }
     c
 }

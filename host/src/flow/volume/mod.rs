@@ -1,6 +1,7 @@
 //! Steady flows past and through bodies in space, over the full velocity space.
 
 mod check;
+mod correction;
 mod device;
 mod engine;
 mod face;
@@ -16,6 +17,7 @@ mod states;
 mod steady;
 mod surface;
 pub(in crate::flow) mod sweep;
+mod unknowns;
 mod vector;
 mod voxels;
 
@@ -28,8 +30,9 @@ pub(in crate::flow) use results::findings;
 pub use smooth::smoothed;
 pub(in crate::flow) use space::{Closure, Facet, Space};
 pub(in crate::flow) use states::one_temperature;
-pub(in crate::flow) use steady::{Steady, Unknowns};
+pub(in crate::flow) use steady::Steady;
 pub(in crate::flow) use surface::Surface;
+pub(in crate::flow) use unknowns::Unknowns;
 pub(in crate::flow) use voxels::VoxelWall;
 
 #[cfg(test)]

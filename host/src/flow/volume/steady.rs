@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::correction::Correction;
 use super::device;
 use super::engine::{Loops, Sweeps, Vectors};
 use super::face::Border;
@@ -12,46 +13,23 @@ use super::gas::{
 use super::problem::Problem;
 use super::space::{Space, across};
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
+use super::unknowns::{Carried, Unknowns};
 use crate::bgk::steady::anderson::Anderson;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
-use crate::flow::Solver;
 use crate::flow::course::{Course, Ending, Step};
 use crate::flow::gas::Gas;
 use crate::flow::internal;
 use crate::flow::machine::Machine;
 use crate::flow::ports;
 use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
+use crate::flow::{Acceleration, Solver};
 
 /// Least share of its density and of its temperature that a cell keeps in an iteration: behind a body in a fast stream both fall to almost nothing.
 const FALL: f64 = 0.2;
 
 /// Share of mass or energy that may be missing from the balance of a steady flow, in units of the tolerance.
 const UNBALANCED: f64 = 30.0;
-
-/// The unknowns of a flow.
-#[derive(Clone, Debug)]
-pub(in crate::flow) struct Unknowns {
-    /// Fields of each cell.
-    pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
-    /// Density that each facet emits.
-    pub(in crate::flow) facets: Vec<f64>,
-    /// Density that the faces of side walls emit; one of an inflow.
-    pub(in crate::flow) sides: [Vec<f64>; SIDES],
-    /// Inflow of the last sweep that periodic sides, mirrors that face each other and walls hand on, `[face][node]`.
-    pub(in crate::flow) lagged: [Vec<f64>; SIDES],
-    /// Internal energy of each cell; empty for single atoms.
-    pub(in crate::flow) internal: Vec<InternalEnergy>,
-    /// Its inflow, as `lagged`.
-    pub(in crate::flow) internal_lagged: [Vec<f64>; SIDES],
-}
-
-/// The function of the velocity that a sweep carries.
-#[derive(Clone, Copy, PartialEq)]
-enum Carried {
-    Molecules,
-    InternalEnergy,
-}
 
 /// A steady flow in iteration.
 pub(in crate::flow) struct Steady<'a> {
@@ -72,6 +50,7 @@ pub(in crate::flow) struct Steady<'a> {
     closes: bool,
     mass: f64,
     anderson: Anderson,
+    correction: Option<Correction>,
 }
 
 impl<'a> Steady<'a> {
@@ -145,6 +124,10 @@ impl<'a> Steady<'a> {
             lags,
             closes,
             anderson: Anderson::new(solver.depth),
+            correction: match solver.acceleration {
+                Acceleration::Auto => Correction::of(problem),
+                Acceleration::None => None,
+            },
         }
     }
 
@@ -161,6 +144,16 @@ impl<'a> Steady<'a> {
             let (swept, internal) = self.sweep()?;
             let mut next = self.next(&swept, internal.as_ref());
             self.keep_admissible(&mut next)?;
+            if let Some(correction) = &mut self.correction
+                && correction.apply(
+                    self.problem,
+                    &self.state,
+                    (&swept, internal.as_ref()),
+                    &mut next,
+                )
+            {
+                self.anderson.clear();
+            }
             self.hold_mass(&mut next);
             let (change, roundoff) = self.change(&next);
             let balanced = self.imbalance(&swept) <= UNBALANCED * solver.tolerance;
@@ -254,7 +247,7 @@ impl<'a> Steady<'a> {
     fn emitted(&self, state: State, carried: Carried) -> Coefficients {
         match carried {
             Carried::Molecules => maxwellian(&self.problem.gas, state),
-            Carried::InternalEnergy => internal_of(&self.problem.gas, state),
+            Carried::InternalEnergy => internal_of(&self.problem.gas, state, state[4]),
         }
     }
 
@@ -759,7 +752,7 @@ fn mass(space: &Space, state: &Unknowns) -> f64 {
 fn start_values(problem: &Problem, carried: Carried) -> Vec<f64> {
     let c = match carried {
         Carried::Molecules => maxwellian(&problem.gas, problem.start),
-        Carried::InternalEnergy => internal_of(&problem.gas, problem.start),
+        Carried::InternalEnergy => internal_of(&problem.gas, problem.start, problem.start[4]),
     };
     let value = |m: usize| equilibrium(problem.gas.linear, &c, problem.nodes.velocity(m));
     (0..problem.nodes.len()).map(value).collect()

@@ -1,13 +1,10 @@
 //! The interface of a correction, and what it does to lagged inflow.
 
-use super::fluxes::State;
+use crate::flow::correction::{LEAST_PART, State};
 use crate::flow::gas::{Coefficients, equilibrium};
 use crate::flow::problem::Problem;
 use crate::flow::steady::sweep::Swept;
 use crate::flow::steady::unknowns::Unknowns;
-
-/// Least part of an inflow or an emission that a correction leaves.
-pub(super) const LEAST_PART: f64 = 0.2;
 
 /// A correction of the fields that a sweep found.
 pub(in crate::flow::steady) trait Correction {

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::sparse::Entry;
+use crate::flow::correction::Entry;
 use crate::flow::face::Border;
 use crate::flow::internal::Matrix;
 use crate::flow::problem::Problem;

@@ -6,38 +6,24 @@
 
 mod change;
 mod compressible;
-mod dissection;
 mod elements;
-mod fluxes;
-mod sparse;
 mod stokes_fourier;
-mod vertices;
 
+use crate::flow::correction::share;
 use crate::flow::problem::Problem;
 
 pub(super) use change::Correction;
 use compressible::Compressible;
 use stokes_fourier::StokesFourier;
 
-/// Share below which a correction is not worth its time.
-const LEAST_SHARE: f64 = 0.05;
-
 /// The correction of a problem; none in thin gas.
 pub(super) fn of(problem: &Problem) -> Option<Box<dyn Correction>> {
-    let share = share(problem.gas.delta);
-    if share < LEAST_SHARE {
-        return None;
-    }
+    let share = share(problem.gas.delta)?;
     if problem.gas.linear {
         let correction = StokesFourier::new(problem, share).ok()?;
         return Some(Box::new(correction));
     }
     Some(Box::new(Compressible::new(problem, share)))
-}
-
-/// The share of the correction that is added.
-fn share(delta: f64) -> f64 {
-    1.0 / (1.0 + 9.0 / (delta * delta))
 }
 
 #[cfg(test)]

@@ -23,12 +23,9 @@
 use std::f64::consts::PI;
 
 use super::change::{Correction, lagged_change};
-use super::dissection::Dissection;
 use super::elements::{Edge, Element, Heat, Place, edges, element, flow_equations, heat_equations};
-use super::fluxes::{PARTS, State};
-use super::sparse::{Entry, Factors};
-use super::vertices::Vertices;
 use crate::error::Result;
+use crate::flow::correction::{Dissection, Entry, Factors, PARTS, State, Vertices};
 use crate::flow::face::Border;
 use crate::flow::internal::{self, Matrix};
 use crate::flow::problem::Problem;
@@ -93,8 +90,9 @@ impl StokesFourier {
         let cells: Vec<usize> = (0..space.len()).filter(|&k| space.is_gas(k)).collect();
         let periodic =
             [0, 2].map(|side: usize| matches!(problem.borders[side], Border::Periodic(_)));
-        let averages = Vertices::new(space, &cells, periodic);
-        let (of_cell, positions) = averages.numbered(space);
+        let volume: Vec<f64> = cells.iter().map(|&cell| space.volume[cell]).collect();
+        let averages = Vertices::new([space.nx(), space.ny()], &cells, &volume, periodic);
+        let (of_cell, positions) = averages.numbered();
         let mut number = vec![usize::MAX; space.len()];
         for (k, &cell) in cells.iter().enumerate() {
             number[cell] = k;

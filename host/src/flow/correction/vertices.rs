@@ -1,10 +1,11 @@
 //! Averages over the vertices of cells, which take out what jumps from cell to cell.
 
 use super::fluxes::{PARTS, State};
-use crate::flow::space::Space;
 
 /// The vertices of the cells with gas.
-pub(super) struct Vertices {
+pub(in crate::flow) struct Vertices {
+    /// Columns of the grid.
+    columns: usize,
     /// The four of each cell.
     of_cell: Vec<[usize; 4]>,
     /// Volume of each cell.
@@ -14,9 +15,13 @@ pub(super) struct Vertices {
 }
 
 impl Vertices {
-    /// The vertices of these cells; those on periodic sides are one.
-    pub(super) fn new(space: &Space, cells: &[usize], periodic: [bool; 2]) -> Self {
-        let (nx, ny) = (space.nx(), space.ny());
+    /// The vertices of these cells of a grid with so many columns and rows, which have these volumes; those on periodic sides are one.
+    pub(in crate::flow) fn new(
+        [nx, ny]: [usize; 2],
+        cells: &[usize],
+        volume: &[f64],
+        periodic: [bool; 2],
+    ) -> Self {
         let wrap = |at: usize, count: usize, on: bool| if on && at == count { 0 } else { at };
         let of_cell: Vec<[usize; 4]> = cells
             .iter()
@@ -27,21 +32,21 @@ impl Vertices {
                 })
             })
             .collect();
-        let volume: Vec<f64> = cells.iter().map(|&cell| space.volume[cell]).collect();
         let mut about = vec![0.0; (nx + 1) * (ny + 1)];
-        for (vertices, volume) in of_cell.iter().zip(&volume) {
+        for (vertices, volume) in of_cell.iter().zip(volume) {
             vertices.iter().for_each(|&vertex| about[vertex] += volume);
         }
         Self {
+            columns: nx,
             of_cell,
-            volume,
+            volume: volume.to_vec(),
             about,
         }
     }
 
     /// The vertices of each cell by numbers without gaps, and the position of each in half cells.
-    pub(super) fn numbered(&self, space: &Space) -> (Vec<[usize; 4]>, Vec<[u32; 2]>) {
-        let across = space.nx() + 1;
+    pub(in crate::flow) fn numbered(&self) -> (Vec<[usize; 4]>, Vec<[u32; 2]>) {
+        let across = self.columns + 1;
         let mut numbers = vec![usize::MAX; self.about.len()];
         let mut positions = Vec::new();
         let of_cell = self.of_cell.iter().map(|vertices| {
@@ -57,7 +62,7 @@ impl Vertices {
     }
 
     /// Replaces a share of each cell's amount, which is kept in total: a quarter goes to each vertex, and from there to its cells by their volume.
-    pub(super) fn spread(&self, amounts: &mut [State], share: &[f64]) {
+    pub(in crate::flow) fn spread(&self, amounts: &mut [State], share: &[f64]) {
         let mut at = vec![[0.0; PARTS]; self.about.len()];
         for ((vertices, amount), share) in self.of_cell.iter().zip(&*amounts).zip(share) {
             for &vertex in vertices {
@@ -74,7 +79,7 @@ impl Vertices {
     }
 
     /// Replaces a share of each cell's value by the mean of its vertices.
-    pub(super) fn smooth(&self, values: &mut [State], share: &[f64]) {
+    pub(in crate::flow) fn smooth(&self, values: &mut [State], share: &[f64]) {
         let mut at = vec![[0.0; PARTS]; self.about.len()];
         for ((vertices, value), volume) in self.of_cell.iter().zip(&*values).zip(&self.volume) {
             for &vertex in vertices {

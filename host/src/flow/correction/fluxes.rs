@@ -20,26 +20,17 @@ use crate::flow::gas::{Gas, add};
 /// Density, velocity, and temperatures of translation and rotation of a cell; or amounts of mass, momentum, energy and internal energy.
 ///
 /// The last is no unknown of single atoms.
-pub(super) type State = [f64; PARTS];
+pub(in crate::flow) type State = [f64; PARTS];
 
 /// Derivatives of the fluxes of mass, momentum, energy and internal energy to a state.
 pub(super) type Block = [[f64; PARTS]; PARTS];
 
 /// Numbers of a state.
-pub(super) const PARTS: usize = 5;
-
-/// A face between two cells with gas.
-pub(super) struct Face {
-    /// The cells before and behind it, numbered among those with gas.
-    pub(super) cells: [usize; 2],
-    pub(super) axis: usize,
-    pub(super) length: f64,
-    /// Between the centroids of the cells.
-    pub(super) distance: f64,
-}
+pub(in crate::flow) const PARTS: usize = 5;
 
 /// Normals of the sides left, right, bottom and top, out of the domain.
-pub(super) const OUTWARD: [[f64; 2]; 4] = [[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]];
+pub(in crate::flow) const OUTWARD: [[f64; 2]; 4] =
+    [[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]];
 
 /// A state with its velocity along a normal and across, anticlockwise.
 pub(super) fn turn(state: &State, [nx, ny]: [f64; 2]) -> State {
@@ -106,10 +97,10 @@ pub(super) fn counter_flux(&[n, un, ut, t, t_r]: &State, freedom: f64) -> Block 
     block
 }
 
-/// Derivatives of the flux through a face to the states before and behind it.
+/// Derivatives of the flux through a face to the states before and behind it, which are a distance apart.
 pub(super) fn through_face(
     gas: &Gas,
-    face: &Face,
+    distance: f64,
     normal: [f64; 2],
     states: [&State; 2],
 ) -> [Block; 2] {
@@ -124,9 +115,9 @@ pub(super) fn through_face(
     let nu = gas.frequency(a[0], a[3]);
     let square = |s: &State| (s[1] * s[1]).max(s[2] * s[2]) / (5.0 / 6.0 * s[3]);
     let fast = square(&a).max(square(&b)) - 0.5;
-    let w = (1.0 / (1.0 + nu * face.distance)).max(fast.min(1.0));
+    let w = (1.0 / (1.0 + nu * distance)).max(fast.min(1.0));
     let viscosity = |t: f64| t.powf(gas.omega) / (2.0 * gas.delta);
-    let mu = 0.5 * (viscosity(a[3]) + viscosity(b[3])) / face.distance;
+    let mu = 0.5 * (viscosity(a[3]) + viscosity(b[3])) / distance;
     let mean = [0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2])];
     let [[tt, tr], [rt, rr]] = gas
         .conduction(0.5 * (a[3] + b[3]))

@@ -4,7 +4,7 @@
 const LEAF: usize = 12;
 
 /// The order of elimination, for all matrices of one pattern.
-pub(super) struct Dissection {
+pub(in crate::flow) struct Dissection {
     /// The place of each unknown in the order of elimination.
     pub(super) place: Vec<u32>,
     /// The front that eliminates each place.
@@ -55,7 +55,7 @@ struct Groups<'a> {
 
 impl Dissection {
     /// An order for unknowns in groups with positions on a grid; `pairs` are the places (row, column) of coefficients.
-    pub(super) fn new(
+    pub(in crate::flow) fn new(
         group: &[u32],
         positions: &[[u32; 2]],
         pairs: impl Iterator<Item = (u32, u32)>,

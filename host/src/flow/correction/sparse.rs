@@ -24,10 +24,10 @@ const PANEL: usize = 64;
 const STRIP: usize = 128;
 
 /// A coefficient: row, column and value. Coefficients of the same place add up.
-pub(super) type Entry = (u32, u32, f64);
+pub(in crate::flow) type Entry = (u32, u32, f64);
 
 /// The factors of a matrix.
-pub(super) struct Factors {
+pub(in crate::flow) struct Factors {
     /// Factors of the rows.
     scale: Vec<f64>,
     fronts: Vec<Eliminated>,
@@ -48,7 +48,7 @@ impl Factors {
     ///
     /// # Errors
     /// A singular matrix.
-    pub(super) fn new(order: &Dissection, entries: &[Entry]) -> Result<Self> {
+    pub(in crate::flow) fn new(order: &Dissection, entries: &[Entry]) -> Result<Self> {
         let mut scale = vec![0.0; order.len()];
         for &(row, _, value) in entries {
             scale[row as usize] += value.abs();
@@ -83,7 +83,7 @@ impl Factors {
     }
 
     /// The solution for a right side.
-    pub(super) fn solve(&self, order: &Dissection, right: &[f64]) -> Vec<f64> {
+    pub(in crate::flow) fn solve(&self, order: &Dissection, right: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; right.len()];
         for (k, &place) in order.place.iter().enumerate() {
             x[place as usize] = self.scale[k] * right[k];
