@@ -28,7 +28,7 @@ for fault in 's/"MIT", //' '/syn@2/d' '/^unknown-registry/a allow-registry = []'
     exit 1
   fi
 done
-for manifest in Cargo.toml python/Cargo.toml fuzz/Cargo.toml; do
+for manifest in Cargo.toml fuzz/Cargo.toml; do
   echo "== $manifest"
   deny "$manifest" deny.toml bans licenses sources "$@"
 done

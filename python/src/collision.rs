@@ -396,6 +396,14 @@ fn records<'py>(py: Python<'py>, history: &[Record]) -> PyResult<Bound<'py, PyDi
     )
 }
 
+/// Table, exact values, warning and errors of a study of relaxation rates.
+type Rates<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyDict>,
+    Option<String>,
+    Bound<'py, PyDict>,
+);
+
 /// Effect of the discrete operator on exactly known physics, on n^3 cells, with errors if `verify` is not false.
 #[pyfunction]
 fn rates<'py>(
@@ -403,12 +411,7 @@ fn rates<'py>(
     n: usize,
     given: &Bound<'py, PyDict>,
     verify: Option<bool>,
-) -> PyResult<(
-    Bound<'py, PyAny>,
-    Bound<'py, PyDict>,
-    Option<String>,
-    Bound<'py, PyDict>,
-)> {
+) -> PyResult<Rates<'py>> {
     let config = operator(
         grid((n, -transport::RATES_HALF_WIDTH, transport::RATES_HALF_WIDTH))?,
         given,

@@ -18,6 +18,8 @@ mod longman;
 mod sums;
 mod work;
 
+use std::ffi::OsString;
+
 use pyo3::prelude::*;
 use rarefy::gpu::doctor;
 
@@ -29,12 +31,19 @@ fn doctor_report(py: Python<'_>) -> PyResult<(String, Py<PyAny>)> {
     Ok((report.to_string(), data.unbind()))
 }
 
+/// Runs the command with these arguments, of which the first is its name, and ends the process.
+#[pyfunction]
+fn command(py: Python<'_>, arguments: Vec<OsString>) {
+    py.detach(|| rarefy::cli::main_with(arguments))
+}
+
 #[pymodule]
 fn _rarefy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(m)?;
     m.add_function(wrap_pyfunction!(doctor_report, m)?)?;
     m.add_function(wrap_pyfunction!(work::enter, m)?)?;
+    m.add_function(wrap_pyfunction!(command, m)?)?;
     sums::register(m)?;
     accumulator::register(m)?;
     decimals::register(m)?;

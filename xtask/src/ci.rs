@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::python;
 use crate::ranks;
 use crate::workspace::{self, QUICK_BUILD, cargo, root, target_dir};
 
@@ -30,11 +31,22 @@ const fn stage(title: &'static str, arguments: &'static [&'static str]) -> Stage
 }
 
 const FORMAT: Stage = stage("format", &["fmt", "--all", "--check"]);
-const BUILD: Stage = stage("build of the tests", &["test", "--workspace", "--no-run"]);
+/// Builds the Python module too, with the features of the tests: so is the library compiled once for both.
+const BUILD: Stage = stage(
+    "build of the tests",
+    &[
+        "build",
+        "--workspace",
+        "--lib",
+        "--bins",
+        "--tests",
+        "--examples",
+    ],
+);
 const TESTS: Stage = stage("tests", &["test", "--workspace"]);
 
 /// Stages that only check. They run beside the others, in a target folder of their own.
-const CHECKS: [Stage; 6] = [
+const CHECKS: [Stage; 5] = [
     stage(
         "lints",
         &[
@@ -71,8 +83,20 @@ const CHECKS: [Stage; 6] = [
             "warnings",
         ],
     ),
-    stage("lints with nalgebra alone", &NALGEBRA),
-    stage("lints with ndarray alone", &NDARRAY),
+    stage(
+        "lints of views",
+        &[
+            "clippy",
+            "--package",
+            "rarefy",
+            "--no-default-features",
+            "--features",
+            "nalgebra,ndarray",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
     Stage {
         title: "documentation",
         arguments: &["doc", "--workspace", "--no-deps"],
@@ -80,25 +104,8 @@ const CHECKS: [Stage; 6] = [
     },
 ];
 
-const NALGEBRA: [&str; 9] = lints_with("nalgebra");
-const NDARRAY: [&str; 9] = lints_with("ndarray");
-
-const fn lints_with(feature: &'static str) -> [&'static str; 9] {
-    [
-        "clippy",
-        "--package",
-        "rarefy",
-        "--no-default-features",
-        "--features",
-        feature,
-        "--",
-        "-D",
-        "warnings",
-    ]
-}
-
 /// Stages that run beside the tests and have target folders of their own, so that both cores are busy to the end. Python's tests run the command,
-/// whose copy is at the path that arrives.
+/// whose copy is at the path that arrives, and the module that was built with it.
 fn run_beside(copy_of_command: &Receiver<PathBuf>) -> Result<()> {
     // The tests' stage may put a new file at this path, and the running one then has none.
     let xtask = env::current_exe().context("the path of xtask")?;
@@ -117,6 +124,10 @@ fn run_beside(copy_of_command: &Receiver<PathBuf>) -> Result<()> {
     let mut command = Command::new(&xtask);
     command.arg("python").current_dir(root());
     command.env("RAREFY_COMMAND", program);
+    command.env(
+        "RAREFY_MODULE",
+        target_dir().join("debug").join(python::MODULE),
+    );
     run_quietly("Python", &mut command)?;
     let mut command = Command::new(xtask);
     command.args(["ptx", "check"]).current_dir(root());
@@ -202,6 +213,7 @@ fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
     // `cargo xtask packages` builds and tests each crate from its package alone, and `cargo publish` builds it.
     let mut command = cargo();
     command.args(["package", "--workspace", "--exclude", "xtask"]);
+    command.args(["--exclude", "rarefy-python"]);
     command.args(["--allow-dirty", "--quiet", "--no-verify"]);
     run_stage("packages", &mut command)?;
     for example in examples()? {

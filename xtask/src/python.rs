@@ -1,4 +1,6 @@
 //! The Python package: its wheel is built, installed into a virtual environment, and tested there.
+//!
+//! With `RAREFY_MODULE`, the path of a module that is built already, the package is put together from that.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +18,10 @@ const QUICK_WHEEL: [(&str, &str); 3] = [
     ("CARGO_PROFILE_DEV_OPT_LEVEL", "1"),
 ];
 
-/// Builds the extension module, and tests the package from its wheel.
+/// The file of the extension module among what cargo builds.
+pub(crate) const MODULE: &str = "lib_rarefy.so";
+
+/// Tests the package as it is installed.
 pub(crate) fn check() -> Result<()> {
     let manifest = root().join("python/Cargo.toml");
     let mut command = cargo();
@@ -25,10 +30,15 @@ pub(crate) fn check() -> Result<()> {
     run(&mut command)?;
     let folder = target_dir().join("python");
     let python = environment(&folder)?;
-    let wheel = wheel(&python, &manifest, &folder)?;
-    let mut command = pip(&python);
-    command.args(["--force-reinstall", "--no-deps"]).arg(&wheel);
-    run(&mut command)?;
+    match env::var_os("RAREFY_MODULE") {
+        Some(module) => put_together(&python, Path::new(&module))?,
+        None => {
+            let wheel = wheel(&python, &manifest, &folder)?;
+            let mut command = pip(&python);
+            command.args(["--force-reinstall", "--no-deps"]).arg(&wheel);
+            run(&mut command)?;
+        }
+    }
     // Elsewhere than beside the sources, which have no extension module.
     let tests = root().join("python/tests");
     let package = root().join("python");
@@ -74,6 +84,18 @@ fn pip(python: &Path) -> Command {
     command.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]);
     command.arg("install");
     command
+}
+
+/// Puts the package and the module into the virtual environment.
+fn put_together(python: &Path, module: &Path) -> Result<()> {
+    let script = "import shutil, sys, sysconfig; place = sysconfig.get_path('platlib') + '/rarefy'; \
+        shutil.rmtree(place, ignore_errors=True); shutil.copytree(sys.argv[1], place); \
+        shutil.copy(sys.argv[2], place + '/_rarefy.abi3.so')";
+    let mut command = Command::new(python);
+    command.args(["-c", script]);
+    command.arg(root().join("python/package/rarefy"));
+    command.arg(module);
+    run(&mut command)
 }
 
 /// Builds the wheel.

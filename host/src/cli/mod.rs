@@ -147,7 +147,12 @@ fn command() -> clap::Command {
 
 /// Runs the command with the arguments of the process, and ends it.
 pub fn main() -> ! {
-    let code = match run(std::env::args_os().collect()) {
+    main_with(std::env::args_os().collect())
+}
+
+/// Runs the command with these arguments, of which the first is its name, and ends the process.
+pub fn main_with(arguments: Vec<OsString>) -> ! {
+    let code = match run(arguments) {
         Ok(()) => 0,
         Err(failure) => exit(failure),
     };

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any, Protocol, overload
+from typing import Any, NoReturn, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class NumericalError(ArithmeticError):
 
 def doctor() -> tuple[str, dict[str, Any]]: ...
 def enter(backend: str) -> None: ...
+def command(arguments: list[str]) -> NoReturn: ...
 
 # Sums.
 
