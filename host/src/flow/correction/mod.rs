@@ -1,4 +1,4 @@
-//! What corrections by the equations of the continuum share: fluxes of a gas near equilibrium, the equations of a net of cells, and their factors.
+//! The common part of corrections by the equations of the continuum: fluxes of a gas near equilibrium, equations of a net of cells, and their factors.
 
 mod dissection;
 mod fluxes;

@@ -73,7 +73,7 @@ pub(in crate::flow) struct Outer {
     pub(in crate::flow) meets: Meets,
 }
 
-/// What the gas meets there.
+/// The other side of it.
 pub(in crate::flow) enum Meets {
     /// A wall with its grip on the gas.
     Wall(Wall, f64),
