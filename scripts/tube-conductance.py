@@ -18,8 +18,8 @@ EXACT = {0.1: 0.952399, 0.5: 0.801271, 1: 0.671984, 2: 0.514231, 5: 0.310525, 10
 # Cells a radius, angles, speeds and points along the axis.
 GRIDS = [(10, 16, 8), (20, 32, 12)]
 LENGTHS = [1, 2, 5, 10]
-# Thicker gas needs hundreds of iterations, for no correction by the equations of the continuum is made.
-RAREFACTIONS = [0.01, 0.1, 1]
+# From free flow to the continuum.
+RAREFACTIONS = [0.01, 0.1, 1, 10, 100]
 # Vessels reach this many radii beyond the ends.
 VESSEL = 10
 

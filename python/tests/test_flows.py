@@ -325,6 +325,8 @@ def test_air_has_two_temperatures() -> None:
     assert (moving - rotating).max() > 0.05
     assert result.qx_rotational is not None
     assert result.qz_rotational is None
+    assert result.negative_equilibrium is not None
+    assert 0 <= result.negative_equilibrium["internal_energy"] < 0.05
 
 
 def test_bars_of_a_flow_past_a_cylinder() -> None:

@@ -49,6 +49,12 @@ fn air_has_two_temperatures_and_is_written_with_both() {
     let z = number(&rotation["relaxation_time"]);
     assert!((z - 2.04).abs() < 0.05, "{z}");
     assert_eq!(rotation["heat_flux_rates"][0].as_array().unwrap().len(), 2);
+    let negative = &record["result"]["negative_equilibrium"];
+    let shares = ["molecules", "internal_energy"].map(|name| number(&negative[name]));
+    assert!(
+        shares.iter().all(|share| (0.0..0.05).contains(share)),
+        "{negative}"
+    );
     let fields = std::fs::read(folder.path().join("out/flow.vti")).unwrap();
     let fields = String::from_utf8_lossy(&fields);
     for name in [

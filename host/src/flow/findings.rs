@@ -186,6 +186,16 @@ impl Fields {
     }
 }
 
+/// Largest share of the equilibrium of a cell that is negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NegativeEquilibrium {
+    /// Of its molecules.
+    pub molecules: f64,
+    /// Of its internal energy; absent for single atoms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internal_energy: Option<f64>,
+}
+
 /// All that a solved flow has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
@@ -208,6 +218,9 @@ pub struct Findings {
     pub change: f64,
     /// How the iteration ended: `converged`, `at-roundoff`, `stalled`, `unfinished` or `interrupted`.
     pub status: String,
+    /// Negative shares of the equilibrium.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub negative_equilibrium: Option<NegativeEquilibrium>,
     /// Warnings: each names its remedy.
     pub warnings: Vec<String>,
     /// Fields of the cells.

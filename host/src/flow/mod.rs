@@ -18,6 +18,7 @@ mod level;
 mod machine;
 mod mask;
 mod mesh;
+mod negative;
 mod nested;
 mod nodes;
 mod outline;
@@ -50,7 +51,9 @@ pub use case::{
     State, Stream, Symmetry, Velocities,
 };
 pub use errors::Grids;
-pub use findings::{FacetPoint, Fields, Findings, Flux, Loads, Passage, SurfacePoint};
+pub use findings::{
+    FacetPoint, Fields, Findings, Flux, Loads, NegativeEquilibrium, Passage, SurfacePoint,
+};
 pub use internal::{Matrix, Rotation, RotationalCollisions};
 pub use machine::Machine;
 pub use quantities::{ErrorsByKey, ResultErrors};

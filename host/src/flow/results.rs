@@ -7,7 +7,7 @@ use super::gas::{self, MOMENTS};
 use super::internal;
 use super::problem::Problem;
 use super::steady::{Steady, Swept};
-use super::{Case, Side, passage};
+use super::{Case, Side, negative, passage};
 use crate::error::{Error, Result};
 use crate::flow::face::Border;
 
@@ -44,8 +44,7 @@ pub(in crate::flow) fn findings(
         history: steady.course.history.clone(),
         ..Findings::default()
     };
-    let beyond = case.gas.beyond_rotation(findings.fields.temperatures());
-    findings.warnings.extend(beyond);
+    negative::judge(&mut findings, &case.gas);
     let sides = sides_of(case);
     for k in 0..4 {
         let edges = if k < 2 {

@@ -94,6 +94,9 @@ impl Outcome {
         if let Some(accuracy) = self.verified.accuracy() {
             result["accuracy"] = accuracy;
         }
+        if let Some(negative) = &found.negative_equilibrium {
+            result["negative_equilibrium"] = json!(negative);
+        }
         if let Some(rotation) = &self.case.gas.rotation {
             let z = rotation.relaxation(1.0);
             result["rotation"] = json!({

@@ -73,7 +73,7 @@ pub(in crate::flow) struct Outer {
     pub(in crate::flow) meets: Meets,
 }
 
-/// The other side of it.
+/// The other side of such a piece.
 pub(in crate::flow) enum Meets {
     /// A wall with its grip on the gas.
     Wall(Wall, f64),

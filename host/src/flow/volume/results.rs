@@ -11,7 +11,9 @@ use crate::error::{Error, Result};
 use crate::flow::case::Case;
 use crate::flow::course::Ending;
 use crate::flow::internal;
-use crate::flow::{FacetPoint, Fields, Findings, Flux, Loads, Side, SurfacePoint, passage};
+use crate::flow::{
+    FacetPoint, Fields, Findings, Flux, Loads, Side, SurfacePoint, negative, passage,
+};
 
 /// All that a flow has, after its last sweep.
 ///
@@ -50,8 +52,7 @@ pub(in crate::flow) fn findings(
         balance: none(is_round),
         ..Findings::default()
     };
-    let beyond = case.gas.beyond_rotation(findings.fields.temperatures());
-    findings.warnings.extend(beyond);
+    negative::judge(&mut findings, &case.gas);
     for (k, (name, side)) in case.named_sides().into_iter().enumerate().take(SIDES) {
         let mut parts = [none(is_round); 2];
         let [along, _] = across(k / 2);

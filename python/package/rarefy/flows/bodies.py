@@ -52,6 +52,9 @@ class BodiesResult(Result):
         ``velocities``, ``domain``, ``iteration``) with their ``total``; None without repeats.
     accuracy
         The accuracy that was asked for, whether the results have it, and the grid of the search.
+    negative_equilibrium
+        Of nonlinear flows by ``shakhov`` and ``polyatomic``: the largest share of the equilibrium of a cell that is below zero, of ``molecules`` and of
+        ``internal_energy``; else None.
     passages
         Of flows between two opposite sides: ``flow``, ``conductance``, ``opening``, ``transmission``; of linearised periods ``mobility`` and ``permeability``.
     status, cells, nodes, iterations, history
@@ -83,6 +86,7 @@ class BodiesResult(Result):
     energy_flow: float
     discretisation_error: dict[str, Any] | None = None
     accuracy: dict[str, Any] | None = None
+    negative_equilibrium: dict[str, float] | None = None
     z: Array | None = None
     uz: Array | None = None
     qz: Array | None = None
@@ -266,6 +270,7 @@ def flow(
         energy_flow=energy_flow,
         discretisation_error=errors["discretisation_error"],
         accuracy=errors["accuracy"],
+        negative_equilibrium=found.get("negative_equilibrium"),
         **centres,
         **fields,
     )
