@@ -20,7 +20,7 @@ const FLAGS: [(&str, &str); 10] = [
 ];
 
 /// Fields of the library whose options have other names.
-const FIELDS: [(&str, &str); 11] = [
+const FIELDS: [(&str, &str); 14] = [
     ("cut", "vmax"),
     ("degree", "sphere"),
     ("grid.n", "grid"),
@@ -32,6 +32,9 @@ const FIELDS: [(&str, &str); 11] = [
     ("nodes", "velocities"),
     ("drive", "u"),
     ("drive", "temperature-difference"),
+    ("gas.internal_dof", "internal-dof"),
+    ("gas.z_rot", "z-rot"),
+    ("gas.prandtl", "prandtl"),
 ];
 
 /// The refusal of a field with the option of a subcommand in the field's place, where it has one.

@@ -15,7 +15,8 @@ use super::summary::Summary;
 use super::text::short;
 use super::values::{named, positive};
 use super::verify::VerifyArgs;
-use crate::flow::{Drive, Grids, Machine, ModelName, Tube};
+use crate::error::Error;
+use crate::flow::{Drive, Grids, Machine, ModelName, Rotation, RotationalCollisions, Tube};
 
 /// Largest rarefaction parameter: the iteration for thicker gas takes too long.
 const THICKEST: f64 = 300.0;
@@ -28,6 +29,7 @@ Examples:
   rarefy tube --delta 1                        G_P and G_T with their errors
   rarefy tube --delta 0.01,0.1,1,10,100        a table and a plot over the rarefaction
   rarefy tube --delta 1 --model bgk --accommodation 0.8
+  rarefy tube --delta 10 --model polyatomic --z-rot 5.5 --prandtl 0.72
   rarefy tube --delta 1 --accuracy 1e-5        on cells and velocities that have it";
 
 /// Compute the flow along an infinite tube by falls of pressure and temperature
@@ -43,8 +45,17 @@ pub(super) struct TubeArgs {
     #[arg(long, value_name = "D,...", required = true, value_delimiter = ',', value_parser = rarefaction)]
     delta: Vec<f64>,
     /// Relaxation model
-    #[arg(long, default_value = "shakhov", value_parser = named::<ModelName>(&["bgk", "shakhov"]))]
+    #[arg(long, default_value = "shakhov", value_parser = named::<ModelName>(&["bgk", "shakhov", "polyatomic"]))]
     model: ModelName,
+    /// Internal degrees of freedom of molecules that rotate [default: 2]
+    #[arg(long, value_name = "D", value_parser = positive)]
+    internal_dof: Option<f64>,
+    /// Collisions in which their rotation relaxes [default: 5.5]
+    #[arg(long, value_name = "Z", value_parser = positive)]
+    z_rot: Option<f64>,
+    /// Their Prandtl number [default: 0.72]
+    #[arg(long, value_name = "PR", value_parser = positive)]
+    prandtl: Option<f64>,
     /// Share of the molecules that the wall emits diffusely, above 0 and at most 1
     #[arg(long, value_name = "A", default_value = "1", value_parser = share)]
     accommodation: f64,
@@ -70,6 +81,40 @@ fn share(text: &str) -> Result<f64, String> {
         Ok(number) if number <= 1.0 => Ok(number),
         _ => Err("a share above 0 and at most 1 is needed".into()),
     }
+}
+
+/// The rotation of the molecules.
+fn rotation(args: &TubeArgs) -> Result<Option<Rotation>, Failure> {
+    let given = [
+        ("internal_dof", args.internal_dof),
+        ("z_rot", args.z_rot),
+        ("prandtl", args.prandtl),
+    ];
+    if args.model != ModelName::Polyatomic {
+        return match given
+            .into_iter()
+            .find_map(|(name, value)| Some((name, value?)))
+        {
+            Some((name, value)) => {
+                Err(
+                    Error::invalid(name, value, "--model polyatomic, whose molecules rotate")
+                        .into(),
+                )
+            }
+            None => Ok(None),
+        };
+    }
+    let usual = Rotation::default();
+    let rotation = Rotation {
+        freedom: args.internal_dof.unwrap_or(usual.freedom),
+        collisions: args
+            .z_rot
+            .map_or(usual.collisions, RotationalCollisions::Constant),
+        prandtl: args.prandtl.unwrap_or(usual.prandtl),
+        ..usual
+    };
+    rotation.check()?;
+    Ok(Some(rotation))
 }
 
 /// A coefficient with the error of its discretisation.
@@ -101,11 +146,13 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     let mut report = Report::new("tube", args, &args.common, started);
     report.open()?;
     report.watch_for_signals();
+    let rotation = rotation(args)?;
     let begun = Instant::now();
     let mut rows = Vec::new();
     for &delta in &args.delta {
         let tube = Tube {
             model: args.model,
+            rotation,
             delta,
             accommodation: args.accommodation,
         };

@@ -1,6 +1,8 @@
 //! Molecules that rotate, in a plane, round an axis and in space.
 
-use super::{Case, Findings, Machine, solve};
+use super::{
+    Case, Drive, Findings, Machine, ModelName, Rotation, RotationalCollisions, Tube, solve,
+};
 
 /// The gas of the tables: d = 2, Z = 2.667, rho D_int/mu = 1.26.
 const TABLED: &str = "model = \"polyatomic\", z_rot = 5.659533, prandtl = 0.7172312, omega = 0.74";
@@ -246,4 +248,46 @@ fn energy_is_balanced_past_a_body() {
         );
         assert!(found.bodies[0].heat < 0.0, "{:?}", found.bodies);
     }
+}
+
+/// Thermal creep in dense gas is that of the heat flux of translation: its Eucken factor over 5/2 times that of single atoms. Where rotation never relaxes
+/// tubes let pass as much as of single atoms.
+#[test]
+fn tubes_of_rotating_molecules_creep_by_the_heat_of_translation() {
+    let flow = |model, rotation, drive, delta| {
+        let tube = Tube {
+            model,
+            rotation,
+            delta,
+            accommodation: 1.0,
+        };
+        let found = solve(&tube.case(drive), &Machine::Cpu, &mut |_, _| true).expect("a flow");
+        assert!(found.is_steady(), "{}", found.status);
+        Tube::coefficient(drive, &found)
+    };
+    let tabled = Rotation {
+        collisions: RotationalCollisions::Constant(5.659_533),
+        prandtl: 0.717_231_2,
+        ..Rotation::default()
+    };
+    let frozen = Rotation {
+        collisions: RotationalCollisions::Constant(1e15),
+        prandtl: 0.69,
+        ..Rotation::default()
+    };
+    let (single, rotating) = (ModelName::Shakhov, ModelName::Polyatomic);
+    for drive in [Drive::Pressure, Drive::Temperature] {
+        let [a, b] = [
+            flow(single, None, drive, 2.0),
+            flow(rotating, Some(frozen), drive, 2.0),
+        ];
+        assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
+    }
+    let creep = [
+        flow(single, None, Drive::Temperature, 60.0),
+        flow(rotating, Some(tabled), Drive::Temperature, 60.0),
+    ];
+    let expected = 2.325_106 / 2.5;
+    let found = creep[1] / creep[0];
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} {expected}");
 }

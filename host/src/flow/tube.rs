@@ -20,6 +20,8 @@ const THIN: f64 = 0.3;
 pub struct Tube {
     /// The relaxation model.
     pub model: ModelName,
+    /// The rotation of the molecules, of the polyatomic model alone; without it the default.
+    pub rotation: Option<Rotation>,
     /// Rarefaction parameter: the radius over l0 = mu0 v0/p0.
     pub delta: f64,
     /// Share of the molecules that the wall emits diffusely.
@@ -47,7 +49,8 @@ impl Tube {
             jump_temperature,
             factor: 1.0,
         };
-        let rotation = (self.model == ModelName::Polyatomic).then(Rotation::default);
+        let rotates = self.model == ModelName::Polyatomic;
+        let rotation = rotates.then(|| self.rotation.unwrap_or_default());
         let gas = GasOf {
             model: self.model,
             prandtl: match (self.model, &rotation) {
