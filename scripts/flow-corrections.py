@@ -80,7 +80,7 @@ def iterations(command: str, case: str, tolerance: float, acceleration: str) -> 
     record = json.loads(done.stdout)
     if record["status"] == "converged":
         return str(record["result"]["iterations"])
-    return "none" if record["result"]["iterations"] < MOST else f"more than {MOST}"
+    return "stalls" if record["result"]["iterations"] < MOST else f"more than {MOST}"
 
 
 def main() -> None:

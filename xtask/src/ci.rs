@@ -46,18 +46,7 @@ const BUILD: Stage = stage(
 const TESTS: Stage = stage("tests", &["test", "--workspace"]);
 
 /// Stages that only check. They run beside the others, in a target folder of their own.
-const CHECKS: [Stage; 5] = [
-    stage(
-        "lints",
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    ),
+const CHECKS: [Stage; 4] = [
     stage(
         "lints without features",
         &[
@@ -65,7 +54,6 @@ const CHECKS: [Stage; 5] = [
             "--package",
             "rarefy",
             "--no-default-features",
-            "--all-targets",
             "--",
             "-D",
             "warnings",
@@ -110,6 +98,9 @@ fn run_beside(copy_of_command: &Receiver<PathBuf>) -> Result<()> {
     // The tests' stage may put a new file at this path, and the running one then has none.
     let xtask = env::current_exe().context("the path of xtask")?;
     let target = target_dir().join("checks");
+    let mut command = lints();
+    command.env("CARGO_TARGET_DIR", &target);
+    run_quietly("lints", &mut command)?;
     for stage in CHECKS {
         let mut command = cargo();
         command
@@ -132,6 +123,19 @@ fn run_beside(copy_of_command: &Receiver<PathBuf>) -> Result<()> {
     let mut command = Command::new(xtask);
     command.args(["ptx", "check"]).current_dir(root());
     run_quietly("PTX matches its sources", &mut command)
+}
+
+/// Lints of all targets, with the peers of the benches where the tools that build GMP are here.
+fn lints() -> Command {
+    let mut command = cargo();
+    command.args(["clippy", "--workspace", "--all-targets"]);
+    if installed("m4") && installed("make") {
+        command.args(["--features", "rarefy/peers"]);
+    } else {
+        println!("\n== peers of the benches: not checked, as GMP is built with m4 and make");
+    }
+    command.args(["--", "-D", "warnings"]);
+    command
 }
 
 /// Runs a stage beside others, and prints its lines only where it fails.
@@ -251,20 +255,6 @@ fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
         run_chore("ranks", ranks::check)?;
     } else {
         println!("\n== ranks: skipped, as Open MPI is not here (scripts/install-mpi.sh)");
-    }
-    if installed("m4") && installed("make") {
-        let mut command = cargo();
-        command.args([
-            "check",
-            "--package",
-            "rarefy",
-            "--features",
-            "ndarray,peers",
-            "--all-targets",
-        ]);
-        run_stage("features of benches", &mut command)?;
-    } else {
-        println!("\n== features of benches: skipped, as GMP is built with m4 and make");
     }
     Ok(())
 }
