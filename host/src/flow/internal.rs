@@ -320,6 +320,15 @@ impl Rotation {
             of => of.at(self.kelvin),
         };
         if !(collisions.is_finite() && collisions > least) {
+            if self.collisions.varies() && collisions > 0.0 {
+                return Err(Error::invalid(
+                    "gas.temperature",
+                    self.kelvin,
+                    format!(
+                        "warmer gas, or a number for z_rot: rotation relaxes in {collisions:.3} collisions there, where the model needs {least:.3}"
+                    ),
+                ));
+            }
             return wrong(
                 "z_rot",
                 collisions,

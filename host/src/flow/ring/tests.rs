@@ -308,3 +308,18 @@ fn dense_gas_takes_few_sweeps() {
     assert!(found.iterations <= 60, "{}", found.iterations);
     assert!(found.balance.energy.abs() < 1e-4, "{:?}", found.balance);
 }
+
+/// Gas at rest is a fixed point of the first sweep, and the density of an inflow acts in the second.
+#[test]
+fn gas_at_rest_takes_in_the_flow_that_is_given() {
+    let found = solved(
+        r#"
+        gas = { delta = 5 }
+        domain = { x = [0, 2], y = [0, 1], h = 0.25, symmetry = "axis" }
+        velocities = { kind = "axis", angles = 8, speeds = 6, axial = 8 }
+        sides = { left = { kind = "inflow", mass_flow = 0.3 }, right = { kind = "reservoir" }, top = { kind = "wall" } }
+        "#,
+    );
+    let mass = found.sides[0].1.mass;
+    assert!((mass + 0.3).abs() < 1e-5, "{mass}");
+}

@@ -208,7 +208,9 @@ impl<'a> Steady<'a> {
 
     /// Whether a sweep takes in what the one before let out.
     fn hands_on(&self) -> bool {
-        self.lags.contains(&true) || !self.state.mirrored.is_empty()
+        let is_inflow = |border: &Border| matches!(border, Border::Inflow(..));
+        let inflow = self.problem.borders.iter().any(is_inflow);
+        inflow || self.lags.contains(&true) || !self.state.mirrored.is_empty()
     }
 
     /// Sweeps from the present state: the molecules, and their internal energy where they rotate.

@@ -161,9 +161,8 @@ impl<'a> Steady<'a> {
             let step = Step {
                 change,
                 roundoff,
-                // Images and periods of the first sweep act in the second. The change alone does not tell: of dense gas it falls with the
-                // density, of a far start it compares with a wide range.
-                acts: (iteration > 1 || !self.lags.contains(&true)) && balanced,
+                // The change alone does not tell: of dense gas it falls with the density, of a far start it compares with a wide range.
+                acts: (iteration > 1 || !self.hands_on()) && balanced,
                 goes_on: observe(iteration, change),
             };
             if let Some(ending) = self.course.after(step, solver) {
@@ -173,6 +172,12 @@ impl<'a> Steady<'a> {
             self.mix(next);
         }
         Ok(Ending::Unfinished)
+    }
+
+    /// Whether a sweep takes in what the one before let out: images, periods and the density of an inflow act in the second one.
+    fn hands_on(&self) -> bool {
+        let is_inflow = |border: &Border| matches!(border, Border::Inflow(..));
+        self.lags.contains(&true) || self.problem.borders.iter().any(is_inflow)
     }
 
     /// Sweeps from the present state: the molecules, and their internal energy where they rotate.
