@@ -8,7 +8,7 @@ mod vertices;
 
 pub(in crate::flow) use dissection::Dissection;
 pub(in crate::flow) use fluxes::{OUTWARD, PARTS, State};
-pub(in crate::flow) use net::{Equations, Meets, Net, Outer, emission, emit, exchange};
+pub(in crate::flow) use net::{Around, Equations, Meets, Net, Outer, Place, exchange, grow};
 pub(in crate::flow) use sparse::{Entry, Factors};
 pub(in crate::flow) use vertices::Vertices;
 
@@ -16,7 +16,7 @@ pub(in crate::flow) use vertices::Vertices;
 const LEAST_SHARE: f64 = 0.05;
 
 /// Least part of an inflow or an emission that a correction leaves.
-pub(in crate::flow) const LEAST_PART: f64 = 0.2;
+const LEAST_PART: f64 = 0.2;
 
 /// The share of a correction that is added; none in thin gas, which needs no correction.
 pub(in crate::flow) fn share(delta: f64) -> Option<f64> {

@@ -65,6 +65,7 @@ pub(in crate::flow) struct Face {
 
 /// A piece of a wall or of a side.
 pub(in crate::flow) struct Outer {
+    pub(in crate::flow) place: Place,
     /// Its cell among those with gas.
     pub(in crate::flow) cell: usize,
     pub(in crate::flow) area: f64,
@@ -73,11 +74,22 @@ pub(in crate::flow) struct Outer {
     pub(in crate::flow) meets: Meets,
 }
 
+/// Where the unknowns have such a piece.
+#[derive(Clone, Copy)]
+pub(in crate::flow) enum Place {
+    /// A piece of a body.
+    Body(usize),
+    /// A side and its face.
+    Side(usize, usize),
+}
+
 /// The other side of such a piece.
 pub(in crate::flow) enum Meets {
     /// A wall with its grip on the gas.
     Wall(Wall, f64),
     Mirror,
+    /// The cell at the opposite side, among those with gas.
+    Period(usize),
     /// Gas that the equations leave as it is.
     Gas,
 }
@@ -237,6 +249,8 @@ impl Equations {
             let block = match &outer.meets {
                 Meets::Wall(wall, grip) => into_wall(state, wall, *grip, outward, freedom),
                 Meets::Mirror => into_mirror(state, outward),
+                // Its face is one between cells.
+                Meets::Period(_) => continue,
                 Meets::Gas => turned(&half_flux(&turn(state, outward), freedom), outward),
             };
             add(outer.cell, outer.cell, outer.area, &block);
@@ -303,6 +317,40 @@ impl Equations {
         }
         Some(answer)
     }
+
+    /// Hands on to walls and inflow what an answer changes about them.
+    pub(in crate::flow) fn around(&self, states: &[State], answer: &[State], to: &mut impl Around) {
+        for outer in &self.net.outer {
+            let cell = outer.cell;
+            if let Meets::Wall(wall, _) = &outer.meets {
+                let more = emission(&states[cell], &answer[cell], wall, outer.outward);
+                to.emit(outer.place, more);
+            }
+            let Place::Side(side, face) = outer.place else {
+                continue;
+            };
+            let (from, sign) = match outer.meets {
+                Meets::Wall(..) | Meets::Mirror => (cell, -1.0),
+                Meets::Period(beyond) => (beyond, 1.0),
+                Meets::Gas => continue,
+            };
+            let image = |mut state: State| {
+                state[1 + side / 2] *= sign;
+                state
+            };
+            let [state, change] = [states[from], answer[from]].map(image);
+            let moved = std::array::from_fn(|k| state[k] + change[k]);
+            to.shift(side, face, [state, moved]);
+        }
+    }
+}
+
+/// The unknowns of walls and inflow.
+pub(in crate::flow) trait Around {
+    /// Adds to the density that a wall emits.
+    fn emit(&mut self, place: Place, more: f64);
+    /// Adds the difference of the Maxwellians of two states to the lagged inflow through a face, where there is any.
+    fn shift(&mut self, side: usize, face: usize, states: [State; 2]);
 }
 
 /// Number of the unknowns of a cell.
@@ -344,22 +392,17 @@ fn largest_part(change: &State, state: &State) -> f64 {
 }
 
 /// Change of the density that a wall emits: that of the mass that arrives.
-pub(in crate::flow) fn emission(
-    state: &State,
-    change: &State,
-    wall: &Wall,
-    outward: [f64; 2],
-) -> f64 {
+fn emission(state: &State, change: &State, wall: &Wall, outward: [f64; 2]) -> f64 {
     let arriving = half_flux(&turn(state, outward), 0.0)[0];
     let change = turn(change, outward);
     let more: f64 = arriving.iter().zip(change).map(|(a, b)| a * b).sum();
     more / (0.5 * (wall.temperature / PI).sqrt())
 }
 
-/// Adds to the density that a wall emits.
-pub(in crate::flow) fn emit(density: &mut f64, more: f64, linear: bool) {
-    *density = match linear {
-        true => *density + more,
-        false => (*density + more).max(LEAST_PART * *density),
+/// Adds to an emission or an inflow; of nonlinear flows a part is left.
+pub(in crate::flow) fn grow(value: &mut f64, more: f64, linear: bool) {
+    *value = match linear {
+        true => *value + more,
+        false => (*value + more).max(LEAST_PART * *value),
     };
 }

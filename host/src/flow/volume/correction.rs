@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::sweep::Swept;
 use super::unknowns::Unknowns;
 use crate::flow::correction::{
-    Equations, LEAST_PART, Meets, Net, OUTWARD, Outer, State, emission, emit, exchange, share,
+    Around, Equations, Meets, Net, OUTWARD, Outer, Place, State, exchange, grow, share,
 };
 use crate::flow::face;
 use crate::flow::gas::Gas;
@@ -24,8 +24,6 @@ const REST: State = [1.0, 0.0, 0.0, 1.0, 1.0];
 /// The correction.
 pub(in crate::flow) struct Correction {
     equations: Equations,
-    /// The number of each cell among those with gas.
-    number: Vec<usize>,
 }
 
 /// The sweeps of the molecules and of the internal energy that they have.
@@ -75,7 +73,6 @@ impl Correction {
         };
         Some(Self {
             equations: Equations::new(net, share),
-            number,
         })
     }
 
@@ -136,42 +133,8 @@ impl Correction {
                 return false;
             }
         }
-        for (s, facet) in problem.space.facets.iter().enumerate() {
-            let k = self.number[facet.cell];
-            let wall = seen(&problem.walls[s], gas.linear);
-            let outward = [-facet.normal[0], -facet.normal[1]];
-            let more = emission(&states[k], &answer[k], &wall, outward);
-            emit(&mut next.facets[s], more, gas.linear);
-        }
-        for (side, outward) in OUTWARD.into_iter().enumerate() {
-            let border = problem.space.border(side);
-            let beyond = problem.space.border(side ^ 1);
-            for (face, (cell, beyond)) in border.into_iter().zip(beyond).enumerate() {
-                if !problem.space.is_gas(cell) {
-                    continue;
-                }
-                let k = self.number[cell];
-                if let Border::Wall(wall, _) = &problem.borders[side] {
-                    let more = emission(&states[k], &answer[k], &seen(wall, gas.linear), outward);
-                    emit(&mut next.sides[side][face], more, gas.linear);
-                }
-                match &problem.borders[side] {
-                    Border::Mirror | Border::Wall(..) => {
-                        let image = |mut state: State| {
-                            state[1 + side / 2] = -state[1 + side / 2];
-                            state
-                        };
-                        let pair = [states[k], answer[k]].map(image);
-                        lagged_change(problem, side, face, pair, next);
-                    }
-                    Border::Periodic(..) if problem.space.is_gas(beyond) => {
-                        let k = self.number[beyond];
-                        lagged_change(problem, side, face, [states[k], answer[k]], next);
-                    }
-                    _ => {}
-                }
-            }
-        }
+        self.equations
+            .around(states, answer, &mut Moved { problem, next });
         true
     }
 }
@@ -179,8 +142,9 @@ impl Correction {
 /// Walls of bodies and faces of sides.
 fn outer(problem: &Problem, number: &[usize]) -> Vec<Outer> {
     let (space, linear) = (&problem.space, problem.gas.linear);
-    let facets = space.facets.iter().zip(&problem.walls);
-    let facets = facets.map(|(facet, wall)| Outer {
+    let facets = space.facets.iter().zip(&problem.walls).enumerate();
+    let facets = facets.map(|(s, (facet, wall))| Outer {
+        place: Place::Body(s),
         cell: number[facet.cell],
         area: facet.area,
         outward: [-facet.normal[0], -facet.normal[1]],
@@ -188,10 +152,12 @@ fn outer(problem: &Problem, number: &[usize]) -> Vec<Outer> {
     });
     let mut outer: Vec<Outer> = facets.collect();
     for (side, outward) in OUTWARD.into_iter().enumerate() {
-        for cell in space.border(side) {
+        let beyond = space.border(side ^ 1);
+        for (face, cell) in space.border(side).into_iter().enumerate() {
             let meets = match &problem.borders[side] {
                 _ if !space.is_gas(cell) => continue,
-                Border::Periodic(..) => continue,
+                Border::Periodic(..) if !space.is_gas(beyond[face]) => continue,
+                Border::Periodic(..) => Meets::Period(number[beyond[face]]),
                 Border::Wall(wall, share) => Meets::Wall(seen(wall, linear), *share),
                 Border::Mirror => Meets::Mirror,
                 Border::Given(_) | Border::Split(..) | Border::Outlet(_) | Border::Inflow(..) => {
@@ -199,6 +165,7 @@ fn outer(problem: &Problem, number: &[usize]) -> Vec<Outer> {
                 }
             };
             outer.push(Outer {
+                place: Place::Side(side, face),
                 cell: number[cell],
                 area: space.open[cell][side],
                 outward,
@@ -264,27 +231,32 @@ fn misfit(
     misfit
 }
 
-/// Adds the change of a Maxwellian, by `change` of its `state`, to the lagged inflow through a face.
-fn lagged_change(
-    problem: &Problem,
-    side: usize,
-    face: usize,
-    [state, change]: [State; 2],
-    next: &mut Unknowns,
-) {
-    let gas = &problem.gas;
-    let moved = std::array::from_fn(|k| state[k] + change[k]);
-    let both = [state, moved].map(|[n, ux, ur, t, t_r]| ([n, ux, ur, 0.0, t], t_r));
-    let molecules = both.map(|(state, _)| maxwellian(gas, state));
-    shift(problem, side, face, molecules, &mut next.lagged[side]);
-    let energies = both.map(|(state, t_r)| internal_of(gas, state, t_r));
-    shift(
-        problem,
-        side,
-        face,
-        energies,
-        &mut next.internal_lagged[side],
-    );
+/// The unknowns that a correction moves.
+struct Moved<'a> {
+    problem: &'a Problem,
+    next: &'a mut Unknowns,
+}
+
+impl Around for Moved<'_> {
+    fn emit(&mut self, place: Place, more: f64) {
+        let density = match place {
+            Place::Body(s) => self.next.facets.get_mut(s),
+            Place::Side(side, face) => self.next.sides[side].get_mut(face),
+        };
+        if let Some(density) = density {
+            grow(density, more, self.problem.gas.linear);
+        }
+    }
+
+    fn shift(&mut self, side: usize, face: usize, states: [State; 2]) {
+        let (problem, gas) = (self.problem, &self.problem.gas);
+        let both = states.map(|[n, ux, ur, t, t_r]| ([n, ux, ur, 0.0, t], t_r));
+        let molecules = both.map(|(state, _)| maxwellian(gas, state));
+        shift(problem, side, face, molecules, &mut self.next.lagged[side]);
+        let energies = both.map(|(state, t_r)| internal_of(gas, state, t_r));
+        let lagged = &mut self.next.internal_lagged[side];
+        shift(problem, side, face, energies, lagged);
+    }
 }
 
 /// Adds the difference of two Maxwellians to the inflow through a face.
@@ -300,16 +272,11 @@ fn shift(
     if lagged.is_empty() {
         return;
     }
-    let values = &mut lagged[face * count..][..count];
-    for (m, value) in values.iter_mut().enumerate() {
-        if (nodes.v[side / 2][m] > 0.0) != side.is_multiple_of(2) {
-            continue;
+    for (m, value) in lagged[face * count..][..count].iter_mut().enumerate() {
+        if (nodes.v[side / 2][m] > 0.0) == side.is_multiple_of(2) {
+            let v = nodes.velocity(m);
+            let more = equilibrium(linear, &new, v) - equilibrium(linear, &old, v);
+            grow(value, more, linear);
         }
-        let v = nodes.velocity(m);
-        let moved = *value + equilibrium(linear, &new, v) - equilibrium(linear, &old, v);
-        *value = match linear {
-            true => moved,
-            false => moved.max(LEAST_PART * *value),
-        };
     }
 }

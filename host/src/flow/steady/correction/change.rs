@@ -1,6 +1,6 @@
 //! The interface of a correction, and what it does to lagged inflow.
 
-use crate::flow::correction::{LEAST_PART, State};
+use crate::flow::correction::{Around, Place, State, grow};
 use crate::flow::gas::{Coefficients, equilibrium};
 use crate::flow::problem::Problem;
 use crate::flow::steady::sweep::Swept;
@@ -18,22 +18,32 @@ pub(in crate::flow::steady) trait Correction {
     ) -> bool;
 }
 
-/// Adds the change of a Maxwellian, by `change` of its `state`, to the lagged inflow through a face.
-pub(super) fn lagged_change(
-    problem: &Problem,
-    side: usize,
-    face: usize,
-    [state, change]: [State; 2],
-    next: &mut Unknowns,
-) {
-    let gas = &problem.gas;
-    let moved = std::array::from_fn(|k| state[k] + change[k]);
-    let both = [state, moved].map(|[n, ux, uy, t, t_r]| ([n, ux, uy, t], t_r));
-    let molecules = both.map(|(state, _)| gas.maxwellian(state));
-    shift(problem, side, face, molecules, &mut next.lagged[side]);
-    if let Some(internal) = &mut next.internal {
-        let energies = both.map(|(state, t_r)| gas.internal_of(state, t_r));
-        shift(problem, side, face, energies, &mut internal.lagged[side]);
+/// The unknowns that a correction moves.
+pub(super) struct Moved<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) next: &'a mut Unknowns,
+}
+
+impl Around for Moved<'_> {
+    fn emit(&mut self, place: Place, more: f64) {
+        let density = match place {
+            Place::Body(s) => self.next.segments.get_mut(s),
+            Place::Side(side, face) => self.next.sides[side].get_mut(face),
+        };
+        if let Some(density) = density {
+            grow(density, more, self.problem.gas.linear);
+        }
+    }
+
+    fn shift(&mut self, side: usize, face: usize, states: [State; 2]) {
+        let (problem, gas) = (self.problem, &self.problem.gas);
+        let both = states.map(|[n, ux, uy, t, t_r]| ([n, ux, uy, t], t_r));
+        let molecules = both.map(|(state, _)| gas.maxwellian(state));
+        shift(problem, side, face, molecules, &mut self.next.lagged[side]);
+        if let Some(internal) = &mut self.next.internal {
+            let energies = both.map(|(state, t_r)| gas.internal_of(state, t_r));
+            shift(problem, side, face, energies, &mut internal.lagged[side]);
+        }
     }
 }
 
@@ -45,7 +55,7 @@ fn shift(
     [old, new]: [Coefficients; 2],
     lagged: &mut [f64],
 ) {
-    let nodes = &problem.nodes;
+    let (nodes, linear) = (&problem.nodes, problem.gas.linear);
     let count = nodes.len();
     if lagged.is_empty() {
         return;
@@ -54,15 +64,12 @@ fn shift(
     let speeds = if side < 2 { &nodes.vx } else { &nodes.vy };
     for m in (0..count).filter(|&m| (speeds[m] > 0.0) == side.is_multiple_of(2)) {
         let v = [nodes.vx[m], nodes.vy[m]];
+        let [old, new] = [old, new].map(|c| match linear {
+            true => equilibrium::<true>(&c, v, f64::exp),
+            false => equilibrium::<false>(&c, v, f64::exp),
+        });
         for q in 0..2 {
-            let value = &mut values[q * count + m];
-            *value = if problem.gas.linear {
-                let pair = |c| equilibrium::<true>(c, v, f64::exp)[q];
-                *value + pair(&new) - pair(&old)
-            } else {
-                let pair = |c| equilibrium::<false>(c, v, f64::exp)[q];
-                (*value + pair(&new) - pair(&old)).max(LEAST_PART * *value)
-            };
+            grow(&mut values[q * count + m], new[q] - old[q], linear);
         }
     }
 }

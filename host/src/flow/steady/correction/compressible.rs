@@ -1,9 +1,7 @@
 //! The correction of nonlinear flows in a plane, by the compressible equations ([`crate::flow::correction::Equations`]).
 
-use super::change::{Correction, lagged_change};
-use crate::flow::correction::{
-    Equations, Meets, Net, OUTWARD, Outer, State, emission, emit, exchange,
-};
+use super::change::{Correction, Moved};
+use crate::flow::correction::{Equations, Meets, Net, OUTWARD, Outer, Place, State, exchange};
 use crate::flow::face::Border;
 use crate::flow::gas::{Gas, InternalEnergy, UNKNOWNS};
 use crate::flow::internal;
@@ -14,8 +12,6 @@ use crate::flow::steady::unknowns::Unknowns;
 /// The correction.
 pub(super) struct Compressible {
     equations: Equations,
-    /// The number of each cell among those with gas.
-    number: Vec<usize>,
 }
 
 impl Compressible {
@@ -53,7 +49,6 @@ impl Compressible {
         };
         Self {
             equations: Equations::new(net, share),
-            number,
         }
     }
 
@@ -101,41 +96,8 @@ impl Compressible {
                 return false;
             }
         }
-        for (s, segment) in problem.space.segments.iter().enumerate() {
-            let k = self.number[segment.cell];
-            let outward = segment.normal.map(|part| -part);
-            let more = emission(&states[k], &answer[k], &problem.walls[s], outward);
-            emit(&mut next.segments[s], more, false);
-        }
-        for (side, outward) in OUTWARD.into_iter().enumerate() {
-            let border = problem.space.border(side);
-            let beyond = problem.space.border(side ^ 1);
-            for (face, (cell, beyond)) in border.into_iter().zip(beyond).enumerate() {
-                if !problem.space.is_gas(cell) {
-                    continue;
-                }
-                let k = self.number[cell];
-                let (state, change) = (&states[k], &answer[k]);
-                if let Border::Wall(wall) = &problem.borders[side] {
-                    let more = emission(state, change, &wall.walls[face], outward);
-                    emit(&mut next.sides[side][face], more, false);
-                }
-                match &problem.borders[side] {
-                    Border::Mirror | Border::Wall(..) => {
-                        let image = |s: &State| match side / 2 {
-                            0 => [s[0], -s[1], s[2], s[3], s[4]],
-                            _ => [s[0], s[1], -s[2], s[3], s[4]],
-                        };
-                        lagged_change(problem, side, face, [image(state), image(change)], next);
-                    }
-                    Border::Periodic(_) if problem.space.is_gas(beyond) => {
-                        let k = self.number[beyond];
-                        lagged_change(problem, side, face, [states[k], answer[k]], next);
-                    }
-                    _ => {}
-                }
-            }
-        }
+        self.equations
+            .around(states, answer, &mut Moved { problem, next });
         true
     }
 }
@@ -144,6 +106,7 @@ impl Compressible {
 fn outer(problem: &Problem, number: &[usize]) -> Vec<Outer> {
     let space = &problem.space;
     let segments = space.segments.iter().enumerate().map(|(s, segment)| Outer {
+        place: Place::Body(s),
         cell: number[segment.cell],
         area: segment.length,
         outward: segment.normal.map(|part| -part),
@@ -151,15 +114,18 @@ fn outer(problem: &Problem, number: &[usize]) -> Vec<Outer> {
     });
     let mut outer: Vec<Outer> = segments.collect();
     for (side, outward) in OUTWARD.into_iter().enumerate() {
+        let beyond = space.border(side ^ 1);
         for (face, cell) in space.border(side).into_iter().enumerate() {
             let meets = match &problem.borders[side] {
                 _ if !space.is_gas(cell) => continue,
-                Border::Periodic(_) => continue,
+                Border::Periodic(_) if !space.is_gas(beyond[face]) => continue,
+                Border::Periodic(_) => Meets::Period(number[beyond[face]]),
                 Border::Wall(wall) => Meets::Wall(wall.walls[face], wall.accommodation.grip()),
                 Border::Mirror => Meets::Mirror,
                 Border::Given(_) | Border::Outlet(_) | Border::Inflow(..) => Meets::Gas,
             };
             outer.push(Outer {
+                place: Place::Side(side, face),
                 cell: number[cell],
                 area: space.open[cell][side],
                 outward,

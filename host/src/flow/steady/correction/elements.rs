@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::flow::correction::Entry;
+use crate::flow::correction::{Entry, Place};
 use crate::flow::face::Border;
 use crate::flow::internal::Matrix;
 use crate::flow::problem::Problem;
@@ -38,13 +38,6 @@ pub(super) struct Edge {
     /// alpha/(2 - alpha) of its accommodation.
     pub(super) hold: f64,
     pub(super) place: Place,
-}
-
-/// Where the density that an edge emits is kept.
-#[derive(Clone, Copy)]
-pub(super) enum Place {
-    Segment(usize),
-    Side(usize, usize),
 }
 
 /// Shape functions of the corners at a point of the unit square.
@@ -94,7 +87,7 @@ pub(super) fn edges(
             normal: segment.normal,
             open: false,
             hold: hold(problem.reflection[s].grip()),
-            place: Place::Segment(s),
+            place: Place::Body(s),
         });
     }
     let mut fixed = [vec![false; vertices], vec![false; vertices]];

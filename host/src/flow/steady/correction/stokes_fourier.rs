@@ -22,10 +22,10 @@
 
 use std::f64::consts::PI;
 
-use super::change::{Correction, lagged_change};
-use super::elements::{Edge, Element, Heat, Place, edges, element, flow_equations, heat_equations};
+use super::change::{Correction, Moved};
+use super::elements::{Edge, Element, Heat, edges, element, flow_equations, heat_equations};
 use crate::error::Result;
-use crate::flow::correction::{Dissection, Entry, Factors, PARTS, State, Vertices};
+use crate::flow::correction::{Around, Dissection, Entry, Factors, PARTS, Place, State, Vertices};
 use crate::flow::face::Border;
 use crate::flow::internal::{self, Matrix};
 use crate::flow::problem::Problem;
@@ -225,7 +225,7 @@ impl StokesFourier {
         }
         for edge in self.edges.iter().filter(|edge| !edge.open) {
             let of = |state: &Unknowns| match edge.place {
-                Place::Segment(s) => state.segments[s],
+                Place::Body(s) => state.segments[s],
                 Place::Side(side, face) => state.sides[side].get(face).copied().unwrap_or(0.0),
             };
             let misfit = (of(next) - of(before)) / (2.0 * PI.sqrt());
@@ -328,20 +328,16 @@ impl Correction for StokesFourier {
                 (0..2).for_each(|axis| e[1 + axis] += fluxes(axis)[1]);
             }
         }
+        let mut moved = Moved { problem, next };
         for edge in &self.edges {
             let [t, t_r] = at(&edge.vertices, &edge.value);
             let [ux, uy] = velocity(&edge.vertices, &edge.value);
             let pressure = 2.0 * pressures[edge.cell] + shifted;
             let more = share * (pressure - 0.5 * t);
-            match edge.place {
-                Place::Segment(s) => next.segments[s] += more,
-                Place::Side(side, face) => {
-                    if let Some(density) = next.sides[side].get_mut(face) {
-                        *density += more;
-                    }
-                    let state = [pressure - t, ux, uy, t, t_r].map(|part| share * part);
-                    lagged_change(problem, side, face, [[0.0; PARTS], state], next);
-                }
+            moved.emit(edge.place, more);
+            if let Place::Side(side, face) = edge.place {
+                let state = [pressure - t, ux, uy, t, t_r].map(|part| share * part);
+                moved.shift(side, face, [[0.0; PARTS], state]);
             }
         }
         false
