@@ -2,14 +2,17 @@
 """Iterations with and without a correction, as the tables of docs/flow-axis.md and docs/flow-gases.md in Markdown.
 
     python3 scripts/flow-corrections.py [path of rarefy]
+    python3 scripts/flow-corrections.py path-of-rarefy gpu
 
-Each number is that of `rarefy flow`, which ends at a change below the tolerance of the case or after 400 iterations.
+The second form makes the table of docs/benchmarks/flow.md on a GPU. Each number is that of `rarefy flow`, which ends at a change below the tolerance
+of the case or after 400 iterations.
 """
 
 import json
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 MOST = 400
@@ -63,17 +66,31 @@ bottom = {{ kind = "mirror" }}
 top = {{ kind = "mirror" }}
 """
 
+STREAM = """\
+gas = {{ {gas}, delta = 50 }}
+domain = {{ x = [-2, 2], y = [0, 2], h = 0.025 }}
+[sides]
+left = {{ kind = "stream", mach = 2 }}
+right = {{ kind = "stream", mach = 2 }}
+top = {{ kind = "stream", mach = 2 }}
+bottom = {{ kind = "mirror" }}
+[[body]]
+shape = "circle"
+radius = 0.5
+temperature = 1.5
+"""
+
 SHAKHOV = 'model = "shakhov"'
 TABLED = 'model = "polyatomic", z_rot = 5.659533, prandtl = 0.7172312'
 SLOW = 'model = "polyatomic", z_rot = 636.619772, prandtl = 0.6988166'
 
 
-def iterations(command: str, case: str, tolerance: float, acceleration: str) -> str:
+def iterations(command: str, case: str, tolerance: float, acceleration: str, backend: str = "cpu") -> str:
     """The iterations of a case, or that it does not converge."""
     text = SOLVER.format(tolerance=tolerance, acceleration=acceleration, most=MOST) + case
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "case.toml").write_text(text)
-        line = [command, "flow", "case.toml", "--json", "--quiet", "--no-verify"]
+        line = [command, "flow", "case.toml", "--json", "--quiet", "--no-verify", "--backend", *backend.split()]
         done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False)
     if done.returncode not in (0, 1) or not done.stdout:
         sys.exit(done.stderr)
@@ -83,8 +100,24 @@ def iterations(command: str, case: str, tolerance: float, acceleration: str) -> 
     return "stalls" if record["result"]["iterations"] < MOST else f"more than {MOST}"
 
 
+def on_a_gpu(command: str) -> None:
+    """The table of a dense stream, with the seconds of the whole command."""
+    print("| gas | backend | corrected | by mixing alone |\n|---|---|---|---|")
+    for name, gas in (("Z = 2.6", 'model = "polyatomic"'), ("`shakhov`", SHAKHOV)):
+        for backend in ("cuda --precision f64", "cuda --precision f32", "cpu"):
+            row = []
+            for acceleration in ("auto", "none"):
+                begun = time.monotonic()
+                found = iterations(command, STREAM.format(gas=gas), 1e-5, acceleration, backend)
+                row.append(f"{found}, {time.monotonic() - begun:.2f} s")
+            print(f"| {name} | `{backend}` | {' | '.join(row)} |", flush=True)
+
+
 def main() -> None:
-    command = sys.argv[1] if len(sys.argv) > 1 else "rarefy"
+    command = str(Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else "rarefy"
+    if sys.argv[2:] == ["gpu"]:
+        on_a_gpu(command)
+        return
     rows = [
         (f"sphere, Mach {mach}, delta = {delta}", SPHERE.format(mach=mach, delta=delta), 1e-6)
         for mach in (0.3, 2)
