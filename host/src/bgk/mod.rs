@@ -41,6 +41,7 @@ mod march;
 #[doc(hidden)]
 pub mod paper;
 mod problem;
+pub(crate) mod rotation;
 pub mod steady;
 mod transient;
 
@@ -51,6 +52,7 @@ pub use problem::{
     Axis, Boundaries, Boundary, Gas, Inner, Model, Moments, Problem, Space, Species, State, Units,
     VelocitySpace, Wall, mean_free_path, quadrature,
 };
+pub use rotation::{Rotation, RotationalCollisions};
 pub use transient::{
     Checkpoint, CheckpointPart, Courant, FaceFlux, Looked, Scheme, Simulation, SimulationConfig,
 };

@@ -20,7 +20,7 @@ const FLAGS: [(&str, &str); 10] = [
 ];
 
 /// Fields of the library whose options have other names.
-const FIELDS: [(&str, &str); 14] = [
+const FIELDS: [(&str, &str); 17] = [
     ("cut", "vmax"),
     ("degree", "sphere"),
     ("grid.n", "grid"),
@@ -35,6 +35,9 @@ const FIELDS: [(&str, &str); 14] = [
     ("gas.internal_dof", "internal-dof"),
     ("gas.z_rot", "z-rot"),
     ("gas.prandtl", "prandtl"),
+    ("gas.eucken", "eucken"),
+    ("gas.model", "model"),
+    ("gas.temperature", "temperature"),
 ];
 
 /// The refusal of a field with the option of a subcommand in the field's place, where it has one.

@@ -82,6 +82,7 @@ mod report;
 mod report_page;
 mod resident;
 mod resume;
+mod rotation;
 mod shell;
 mod shock;
 mod steady;

@@ -326,7 +326,8 @@ pub(super) fn given(parameters: &impl Serialize) -> Value {
     if let Some(object) = value.as_object_mut() {
         let integral = object.get("collision").is_some_and(|of| of == "boltzmann");
         object.retain(|key, value| {
-            let of_model = ["model", "prandtl"].contains(&key.as_str());
+            let of_model =
+                ["model", "prandtl", "internal-dof", "z-rot", "eucken"].contains(&key.as_str());
             !(value.is_null() || integral && of_model)
         });
     }

@@ -15,8 +15,10 @@ use super::summary::Summary;
 use super::text::short;
 use super::values::{named, positive};
 use super::verify::VerifyArgs;
+use crate::bgk::rotation::RotationGiven;
+use crate::bgk::{Model, Rotation, RotationalCollisions};
 use crate::error::Error;
-use crate::flow::{Drive, Grids, Machine, ModelName, Rotation, RotationalCollisions, Tube};
+use crate::flow::{Drive, Grids, Machine, Tube};
 
 /// Largest rarefaction parameter: the iteration for thicker gas takes too long.
 const THICKEST: f64 = 300.0;
@@ -45,8 +47,8 @@ pub(super) struct TubeArgs {
     #[arg(long, value_name = "D,...", required = true, value_delimiter = ',', value_parser = rarefaction)]
     delta: Vec<f64>,
     /// Relaxation model
-    #[arg(long, default_value = "shakhov", value_parser = named::<ModelName>(&["bgk", "shakhov", "polyatomic"]))]
-    model: ModelName,
+    #[arg(long, default_value = "shakhov", value_parser = named::<Model>(&["bgk", "shakhov", "polyatomic"]))]
+    model: Model,
     /// Internal degrees of freedom of molecules that rotate [default: 2]
     #[arg(long, value_name = "D", value_parser = positive)]
     internal_dof: Option<f64>,
@@ -85,36 +87,26 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// The rotation of the molecules.
 fn rotation(args: &TubeArgs) -> Result<Option<Rotation>, Failure> {
-    let given = [
-        ("internal_dof", args.internal_dof),
-        ("z_rot", args.z_rot),
-        ("prandtl", args.prandtl),
-    ];
-    if args.model != ModelName::Polyatomic {
-        return match given
-            .into_iter()
-            .find_map(|(name, value)| Some((name, value?)))
-        {
-            Some((name, value)) => {
-                Err(
-                    Error::invalid(name, value, "--model polyatomic, whose molecules rotate")
-                        .into(),
-                )
-            }
-            None => Ok(None),
-        };
-    }
-    let usual = Rotation::default();
-    let rotation = Rotation {
-        freedom: args.internal_dof.unwrap_or(usual.freedom),
-        collisions: args
-            .z_rot
-            .map_or(usual.collisions, RotationalCollisions::Constant),
-        prandtl: args.prandtl.unwrap_or(usual.prandtl),
-        ..usual
+    let given = RotationGiven {
+        freedom: args.internal_dof,
+        collisions: args.z_rot.map(RotationalCollisions::Constant),
+        prandtl: args.prandtl,
+        ..RotationGiven::default()
     };
-    rotation.check()?;
-    Ok(Some(rotation))
+    let rotation = given.rotation(args.model)?;
+    match (&rotation, args.prandtl) {
+        (Some(rotation), _) => rotation.check()?,
+        (None, Some(prandtl)) => {
+            return Err(Error::invalid(
+                "prandtl",
+                prandtl,
+                "--model polyatomic, whose molecules rotate",
+            )
+            .into());
+        }
+        (None, None) => {}
+    }
+    Ok(rotation)
 }
 
 /// A coefficient with the error of its discretisation.

@@ -4,12 +4,12 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::bgk::{Species, Units};
+use crate::bgk::rotation::{self, Rotation, RotationGiven, RotationalCollisions};
+use crate::bgk::{Model, Species, Units};
 use crate::error::{Error, Result};
 use crate::flow::accommodation::Accommodation;
 use crate::flow::along::Along;
 use crate::flow::body::Body;
-use crate::flow::internal::{self, Rotation, RotationalCollisions};
 use crate::flow::vector::Vector;
 
 /// A steady flow past or through bodies: in a plane, round an axis, or, where the domain has a `z`, in space.
@@ -103,36 +103,12 @@ impl Case {
     }
 }
 
-/// The relaxation model of a case's gas.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModelName {
-    /// Bhatnagar, Gross and Krook: Prandtl number 1.
-    Bgk,
-    /// Shakhov: the Prandtl number of the case, 2/3 without one.
-    #[default]
-    Shakhov,
-    /// Molecules that rotate: a Shakhov model with two temperatures.
-    Polyatomic,
-}
-
-impl ModelName {
-    /// The name in a sentence.
-    pub fn written(self) -> &'static str {
-        match self {
-            Self::Bgk => "BGK",
-            Self::Shakhov => "Shakhov",
-            Self::Polyatomic => "polyatomic",
-        }
-    }
-}
-
 /// The gas of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "GasInFile", into = "GasInFile")]
 pub struct GasOf {
     /// The relaxation model.
-    pub model: ModelName,
+    pub model: Model,
     /// Rarefaction parameter of the length 1: that length over l0.
     pub delta: f64,
     /// Exponent of the viscosity.
@@ -162,13 +138,13 @@ impl GasOf {
         let si = self.si?;
         // Perturbations are small.
         let range = if self.linear { [1.0; 2] } else { range };
-        internal::beyond(si.gas, range.map(|t| si.temperature * t))
+        rotation::beyond(si.gas, range.map(|t| si.temperature * t))
     }
 
     /// A gas of the Shakhov model and the usual viscosity.
     pub fn new(delta: f64) -> Self {
         Self {
-            model: ModelName::default(),
+            model: MODEL,
             delta,
             omega: OMEGA,
             prandtl: PRANDTL,
@@ -216,7 +192,7 @@ impl GasInSi {
 struct GasInFile {
     /// That of the species without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<ModelName>,
+    model: Option<Model>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delta: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,72 +215,6 @@ struct GasInFile {
     eucken: Option<[f64; 2]>,
     #[serde(default)]
     linear: bool,
-}
-
-impl GasInFile {
-    /// The rotation of the molecules of a model.
-    fn rotation(&self, model: ModelName) -> Result<Option<Rotation>> {
-        let own = self.gas.and_then(|gas| gas.rotation());
-        let keys = [
-            ("internal_dof", self.internal_dof.is_some()),
-            ("z_rot", self.z_rot.is_some()),
-            ("eucken", self.eucken.is_some()),
-        ];
-        if model != ModelName::Polyatomic {
-            if let Some((key, _)) = keys.iter().find(|(_, given)| *given) {
-                return Err(Error::invalid(
-                    format!("gas.{key}"),
-                    "a model without rotation",
-                    "model = \"polyatomic\", to which the key belongs",
-                ));
-            }
-            return match (self.gas, own) {
-                (Some(gas), Some(_)) => Err(Error::invalid(
-                    "gas.model",
-                    format!("a model of single atoms for {gas:?}").to_lowercase(),
-                    "model = \"polyatomic\", which this gas has by itself",
-                )),
-                _ => Ok(None),
-            };
-        }
-        if let (Some(gas), None) = (self.gas, own) {
-            return Err(Error::invalid(
-                "gas.model",
-                format!("polyatomic for {gas:?}").to_lowercase(),
-                "\"shakhov\" or \"bgk\": single atoms do not rotate",
-            ));
-        }
-        let own = own.unwrap_or_default();
-        let own = match self.temperature {
-            Some(kelvin) if kelvin > 0.0 => own.at(kelvin),
-            _ => own,
-        };
-        if self.z_rot.is_some_and(|z| z.varies()) && self.temperature.is_none() {
-            return Err(Error::invalid(
-                "gas.z_rot",
-                "collisions that depend on the temperature",
-                "a number, or gas, pressure, temperature and length in SI units",
-            ));
-        }
-        if let (Some(_), Some(prandtl)) = (self.eucken, self.prandtl) {
-            return Err(Error::invalid(
-                "gas.prandtl",
-                prandtl,
-                "no Prandtl number beside eucken, from which it follows",
-            ));
-        }
-        let mut rotation = Rotation {
-            freedom: self.internal_dof.unwrap_or(own.freedom),
-            collisions: self.z_rot.unwrap_or(own.collisions),
-            prandtl: self.prandtl.unwrap_or(own.prandtl),
-            eucken: self.eucken,
-            kelvin: own.kelvin,
-        };
-        if self.eucken.is_some() {
-            rotation.prandtl = rotation.prandtl_at(rotation.relaxation(1.0));
-        }
-        Ok(Some(rotation))
-    }
 }
 
 impl TryFrom<GasInFile> for GasOf {
@@ -356,11 +266,11 @@ impl TryFrom<GasInFile> for GasOf {
             }
         };
         let own = match file.gas.and_then(|gas| gas.rotation()) {
-            Some(_) => ModelName::Polyatomic,
-            None => ModelName::default(),
+            Some(_) => Model::Polyatomic,
+            None => MODEL,
         };
         let model = file.model.unwrap_or(own);
-        if let (ModelName::Bgk, Some(prandtl)) = (model, file.prandtl)
+        if let (Model::Bgk, Some(prandtl)) = (model, file.prandtl)
             && prandtl != 1.0
         {
             return Err(Error::invalid(
@@ -369,9 +279,17 @@ impl TryFrom<GasInFile> for GasOf {
                 "model = \"shakhov\": the Prandtl number of BGK is 1",
             ));
         }
-        let rotation = file.rotation(model)?;
+        let given = RotationGiven {
+            species: file.gas,
+            kelvin: file.temperature,
+            freedom: file.internal_dof,
+            collisions: file.z_rot,
+            prandtl: file.prandtl,
+            eucken: file.eucken,
+        };
+        let rotation = given.rotation(model)?;
         let usual = match (model, rotation) {
-            (ModelName::Bgk, _) => 1.0,
+            (Model::Bgk, _) => 1.0,
             (_, Some(rotation)) => rotation.prandtl,
             _ => PRANDTL,
         };
@@ -399,7 +317,7 @@ impl From<GasOf> for GasInFile {
             length: gas.si.map(|si| si.length),
             omega: Some(gas.omega),
             prandtl: match (gas.model, gas.rotation) {
-                (ModelName::Bgk, _)
+                (Model::Bgk, _)
                 | (
                     _,
                     Some(Rotation {
@@ -416,6 +334,8 @@ impl From<GasOf> for GasInFile {
     }
 }
 
+/// The model of single atoms without a name.
+const MODEL: Model = Model::Shakhov;
 /// Exponent of the viscosity of a gas without a name.
 const OMEGA: f64 = 0.74;
 /// Prandtl number of a monatomic gas.

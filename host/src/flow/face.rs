@@ -5,8 +5,8 @@
 
 use super::accommodation::Accommodation;
 use super::gas::{Gas, MOMENTS, Primitive, add, equilibrium, flux};
-use super::internal;
 use super::nodes::Nodes;
+use crate::bgk::rotation;
 
 /// The gas behind one side, resolved.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ impl Emission {
         if let Some(rotation) = &gas.rotation {
             let Self { base, unit } = &mut emission;
             let [of_unit, of_base] =
-                internal::emitted(rotation, gas.linear, wall.temperature, unit[0], base[0]);
+                rotation::emitted(rotation, gas.linear, wall.temperature, unit[0], base[0]);
             unit[MOMENTS - 1] += of_unit;
             base[MOMENTS - 1] += of_base;
         }

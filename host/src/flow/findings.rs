@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::flow::internal::Rotation;
+use crate::bgk::rotation::Rotation;
 
 /// Loads on a body: forces in rho0 v0^2, heat in rho0 v0^3, each in a plane for a unit of span and the unit length of the case, in space for the square of that length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

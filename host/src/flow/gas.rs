@@ -4,8 +4,8 @@
 
 use rarefy_kernels::flow::gas as kernels;
 
-use crate::flow::internal::{self, Matrix, Relaxed};
-use crate::flow::{GasOf, ModelName, Rotation};
+use crate::bgk::rotation::{self, Matrix, Relaxed};
+use crate::flow::{GasOf, Model, Rotation};
 
 pub(in crate::flow) use kernels::{DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
 
@@ -41,8 +41,8 @@ impl Gas {
             delta: gas.delta,
             omega: gas.omega,
             prandtl: match gas.model {
-                ModelName::Bgk => 1.0,
-                ModelName::Shakhov | ModelName::Polyatomic => gas.prandtl,
+                Model::Bgk => 1.0,
+                Model::Shakhov | Model::Polyatomic => gas.prandtl,
             },
             rotation: gas.rotation,
         }
@@ -63,12 +63,10 @@ impl Gas {
 
     /// The inverse of the matrix A at a temperature of translation; of single atoms 1/Pr alone acts.
     pub(in crate::flow) fn inverse_rates(&self, temperature: f64) -> Matrix {
-        let Some(rotation) = &self.rotation else {
-            return [[1.0 / self.prandtl, 0.0], [0.0, 1.0]];
-        };
-        let [[tt, tr], [rt, rr]] = rotation.matrix(rotation.relaxation_of(temperature));
-        let determinant = tt * rr - tr * rt;
-        [[rr, -tr], [-rt, tt]].map(|row| row.map(|part| part / determinant))
+        match &self.rotation {
+            Some(rotation) => rotation.inverse_rates(temperature),
+            None => [[1.0 / self.prandtl, 0.0], [0.0, 1.0]],
+        }
     }
 
     /// Conductivities of translation and rotation, `(q_t, q_r) = -mu K (grad T_t, grad T_r)`: `K = A^-1 diag(5, d)/4`.
@@ -123,7 +121,7 @@ impl Gas {
         e: &InternalEnergy,
     ) -> (Relaxed<UNKNOWNS, 3>, [Coefficients; 2]) {
         let rotation = self.rotation.unwrap_or_default();
-        let to = internal::relaxed(&rotation, self.linear, w, e);
+        let to = rotation::relaxed(&rotation, self.linear, w, e);
         let mut molecules = self.coefficients(&to.molecules);
         molecules[FREQUENCY] = self.frequency(w[0], to.translational);
         let [energy, q @ ..] = to.internal;

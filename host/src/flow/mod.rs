@@ -13,7 +13,6 @@ mod far;
 mod files;
 mod findings;
 mod gas;
-mod internal;
 mod level;
 mod machine;
 mod mask;
@@ -43,18 +42,19 @@ mod velocities;
 mod volume;
 mod walls;
 
+pub use crate::bgk::rotation::Matrix;
+pub use crate::bgk::{Model, Rotation, RotationalCollisions};
 pub use accommodation::{Accommodation, Scattering};
 pub use along::Along;
 pub use body::{Body, Raster, Section, Shape, Stl, Voxels};
 pub use case::{
-    Acceleration, Case, Domain, GasInSi, GasOf, ModelName, Output, Reservoir, Side, Sides, Solver,
-    State, Stream, Symmetry, Velocities,
+    Acceleration, Case, Domain, GasInSi, GasOf, Output, Reservoir, Side, Sides, Solver, State,
+    Stream, Symmetry, Velocities,
 };
 pub use errors::Grids;
 pub use findings::{
     FacetPoint, Fields, Findings, Flux, Loads, NegativeEquilibrium, Passage, SurfacePoint,
 };
-pub use internal::{Matrix, Rotation, RotationalCollisions};
 pub use machine::Machine;
 pub use quantities::{ErrorsByKey, ResultErrors};
 pub use samples::{Samples, VoxelSamples};

@@ -10,8 +10,9 @@
 
 use std::f64::consts::PI;
 
-use super::case::{GasOf, ModelName};
+use super::case::GasOf;
 use super::findings::{Fields, Findings, NegativeEquilibrium};
+use crate::bgk::Model;
 
 /// Share beyond which a flow warns.
 const MUCH: f64 = 0.05;
@@ -50,7 +51,7 @@ pub(in crate::flow) fn judge(findings: &mut Findings, gas: &GasOf) {
 
 /// The largest shares of a nonlinear flow; none of the linearised equation and of BGK, whose equilibrium is positive.
 fn largest(gas: &GasOf, fields: &Fields) -> Option<NegativeEquilibrium> {
-    if gas.linear || gas.model == ModelName::Bgk {
+    if gas.linear || gas.model == Model::Bgk {
         return None;
     }
     let mut largest = NegativeEquilibrium {

@@ -1,13 +1,12 @@
 //! A case with its defaults filled in, once all that can be said of it without a grid is right.
 
 use super::body::{Body, Shape};
-use super::case::{
-    Case, Domain, GasOf, HALF_TURN, ModelName, Reservoir, Side, Solver, Stream, Velocities,
-};
+use super::case::{Case, Domain, GasOf, HALF_TURN, Reservoir, Side, Solver, Stream, Velocities};
 use super::chosen::choose;
 use super::outline::{aerofoil, edges};
 use super::rasters;
 use super::volume::Surface;
+use crate::bgk::Model;
 use crate::error::{Error, Result};
 
 /// Cells along an axis beyond which a grid is a slip of the pen.
@@ -80,7 +79,7 @@ impl Case {
                 "an exponent of the viscosity from 0 to 2, such as 0.81 of argon",
             ));
         }
-        if (gas.model == ModelName::Polyatomic) != gas.rotation.is_some() {
+        if (gas.model == Model::Polyatomic) != gas.rotation.is_some() {
             return Err(Error::invalid(
                 "gas.model",
                 "rotation without its model, or the model without it",

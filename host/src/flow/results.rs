@@ -4,10 +4,10 @@ use super::case::{SIDES, sides_of};
 use super::course::Ending;
 use super::findings::{Fields, Findings, Flux, Loads, SurfacePoint};
 use super::gas::{self, MOMENTS};
-use super::internal;
 use super::problem::Problem;
 use super::steady::{Steady, Swept};
 use super::{Case, Side, negative, passage};
+use crate::bgk::rotation;
 use crate::error::{Error, Result};
 use crate::flow::face::Border;
 
@@ -166,7 +166,7 @@ fn mirrored(steady: &Steady<'_>, normal: [f64; 2], place: usize) -> [f64; MOMENT
     let mut moments = image(steady, &steady.state.mirrored, normal, place);
     if let (Some(rotation), Some(internal)) = (&gas.rotation, &steady.state.internal) {
         let more = image(steady, &internal.mirrored, normal, place);
-        internal::add_flux(rotation, gas.linear, &mut moments, &more);
+        rotation::add_flux(rotation, gas.linear, &mut moments, &more);
     }
     moments
 }
@@ -259,7 +259,7 @@ fn fields(steady: &Steady<'_>) -> Fields {
         if let (Some(rotation), Some(internal)) = (&problem.gas.rotation, &steady.state.internal) {
             let e = &internal.cells[k];
             let both = match space.is_gas(k) {
-                true => internal::temperatures(rotation, problem.gas.linear, w, e),
+                true => rotation::temperatures(rotation, problem.gas.linear, w, e),
                 false => [0.0; 2],
             };
             fields.add_rotation(rotation, both, [e[1], e[2]].into_iter());

@@ -1,8 +1,6 @@
 //! Molecules that rotate, in a plane, round an axis and in space.
 
-use super::{
-    Case, Drive, Findings, Machine, ModelName, Rotation, RotationalCollisions, Tube, solve,
-};
+use super::{Case, Drive, Findings, Machine, Model, Rotation, RotationalCollisions, Tube, solve};
 
 /// The gas of the tables: d = 2, Z = 2.667, rho D_int/mu = 1.26.
 const TABLED: &str = "model = \"polyatomic\", z_rot = 5.659533, prandtl = 0.7172312, omega = 0.74";
@@ -275,7 +273,7 @@ fn tubes_of_rotating_molecules_creep_by_the_heat_of_translation() {
         prandtl: 0.69,
         ..Rotation::default()
     };
-    let (single, rotating) = (ModelName::Shakhov, ModelName::Polyatomic);
+    let (single, rotating) = (Model::Shakhov, Model::Polyatomic);
     for drive in [Drive::Pressure, Drive::Temperature] {
         let [a, b] = [
             flow(single, None, drive, 2.0),

@@ -6,9 +6,9 @@
 use std::f64::consts::PI;
 
 use super::accommodation::Accommodation;
-use super::case::{Case, Domain, GasOf, ModelName, Side, Sides, Symmetry, Velocities};
+use super::case::{Case, Domain, GasOf, Side, Sides, Symmetry, Velocities};
 use super::findings::Findings;
-use super::internal::Rotation;
+use crate::bgk::{Model, Rotation};
 
 /// Length of the period, which is one cell: nothing varies along the tube.
 const PERIOD: f64 = 0.01;
@@ -19,7 +19,7 @@ const THIN: f64 = 0.3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tube {
     /// The relaxation model.
-    pub model: ModelName,
+    pub model: Model,
     /// The rotation of the molecules, of the polyatomic model alone; without it the default.
     pub rotation: Option<Rotation>,
     /// Rarefaction parameter: the radius over l0 = mu0 v0/p0.
@@ -49,12 +49,12 @@ impl Tube {
             jump_temperature,
             factor: 1.0,
         };
-        let rotates = self.model == ModelName::Polyatomic;
+        let rotates = self.model == Model::Polyatomic;
         let rotation = rotates.then(|| self.rotation.unwrap_or_default());
         let gas = GasOf {
             model: self.model,
             prandtl: match (self.model, &rotation) {
-                (ModelName::Bgk, _) => 1.0,
+                (Model::Bgk, _) => 1.0,
                 (_, Some(rotation)) => rotation.prandtl,
                 _ => 2.0 / 3.0,
             },

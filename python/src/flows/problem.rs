@@ -129,7 +129,7 @@ impl PyProblem {
         }
         Ok(Self {
             problem: shock.problem().map_err(raise)?,
-            mach: Some(shock.mach),
+            mach: Some(shock.mach_of_gas()),
             cavity: None,
             warnings: shock.warnings(),
             step: Some(shock.time_step()),

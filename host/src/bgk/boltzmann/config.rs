@@ -419,6 +419,7 @@ pub(super) fn transport(operator: &OperatorConfig) -> Gas {
         prandtl: 2.0 / 3.0,
         omega: 1.0 - 0.5 * operator.scattering.gamma(),
         frequency: operator.sigma_t / cross_section(operator.scattering),
+        rotation: None,
     }
 }
 

@@ -7,10 +7,14 @@ use crate::bgk::{
 };
 use crate::error::{Error, Result};
 
-/// A shock's Mach number, above 1.
+/// A shock's Mach number, above 1, in a gas of single atoms or of [molecules that rotate](Mach::of).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
-pub struct Mach(f64);
+pub struct Mach {
+    number: f64,
+    /// Internal degrees of freedom.
+    freedom: f64,
+}
 
 impl Mach {
     /// Largest Mach number that is taken.
@@ -22,7 +26,10 @@ impl Mach {
     /// A number that is not above 1, or above [`Mach::MAX`].
     pub fn new(mach: f64) -> Result<Self> {
         if mach > 1.0 && mach <= Self::MAX {
-            Ok(Self(mach))
+            Ok(Self {
+                number: mach,
+                freedom: 0.0,
+            })
         } else {
             Err(Error::invalid(
                 "mach",
@@ -34,19 +41,31 @@ impl Mach {
 
     /// The number.
     pub fn value(self) -> f64 {
-        self.0
+        self.number
+    }
+
+    /// The same Mach number in a gas, whose internal energy decides the states on both sides.
+    #[must_use]
+    pub fn of(self, gas: &Gas) -> Self {
+        Self {
+            freedom: gas.rotating().map_or(0.0, |rotation| rotation.freedom),
+            ..self
+        }
     }
 
     /// The upstream state: unit density and temperature, moving along x (eq. 19).
     pub fn upstream(self) -> State {
-        State::along_x(1.0, self.0 * (5.0f64 / 6.0).sqrt(), 1.0)
+        let half_ratio = 0.5 * (5.0 + self.freedom) / (3.0 + self.freedom);
+        State::along_x(1.0, self.number * half_ratio.sqrt(), 1.0)
     }
 
-    /// The downstream state by the Rankine-Hugoniot conditions of a monatomic gas (eq. 18).
+    /// The downstream state by the Rankine-Hugoniot conditions (eq. 18, for any ratio of the specific heats).
     pub fn downstream(self) -> State {
-        let square = self.0 * self.0;
-        let density = 4.0 * square / (square + 3.0);
-        let temperature = (5.0 * square - 1.0) * (square + 3.0) / (16.0 * square);
+        let (square, d) = (self.number * self.number, self.freedom);
+        // The ratio (5 + d)/(3 + d) of the specific heats, with all terms over 2.
+        let density = (4.0 + d) * square / (square + 3.0 + d);
+        let temperature =
+            ((5.0 + d) * square - 1.0) * (square + 3.0 + d) / ((4.0 + d) * (4.0 + d) * square);
         State::along_x(density, self.upstream().velocity[0] / density, temperature)
     }
 }
@@ -54,26 +73,44 @@ impl Mach {
 /// Length of the downstream tail of a weak shock in l0, times the Mach number less 1: three times its thickness.
 const DOWNSTREAM_TAIL: f64 = 7.0;
 
+/// Lengths of relaxation that a domain holds downstream: rotation is then within about a thousandth of its end.
+const RELAXED: f64 = 7.0;
+
 impl Mach {
     /// How far upstream fast molecules run ahead of a shock of the models, in l0.
-    fn upstream_tail(self) -> f64 {
-        4.0 * self.0 + 5.0 / (self.0 - 1.0)
+    fn upstream_tail(self, gas: &Gas) -> f64 {
+        4.0 * self.number + 5.0 * dispersion(gas) / (self.number - 1.0)
     }
 
     /// Whole lengths in l0 upstream and downstream of the jump that hold the wave of the models to about a thousandth of the jump. The thickness of weak shocks is about 2.3 l0 over the Mach number
-    /// less 1.
-    pub(crate) fn tails(self) -> [f64; 2] {
-        [self.upstream_tail(), DOWNSTREAM_TAIL / (self.0 - 1.0)].map(f64::ceil)
+    /// less 1, and more where the bulk viscosity adds to it. Rotation relaxes downstream in the time Z.
+    pub(crate) fn tails(self, gas: &Gas) -> [f64; 2] {
+        let after = self.of(gas).downstream();
+        let frequency = gas.relaxation_frequency(after.density, after.temperature);
+        let relaxed = gas.rotating().map_or(0.0, |rotation| {
+            RELAXED * rotation.relaxation(after.temperature) * after.velocity[0] / frequency
+        });
+        let downstream = DOWNSTREAM_TAIL * dispersion(gas) / (self.number - 1.0);
+        [self.upstream_tail(gas), downstream.max(relaxed)].map(f64::ceil)
     }
 
     /// Whole length in l0 on either side of the jump that holds a weak wave by the collision integral, by Mott-Smith's thickness.
     pub(crate) fn weak_sides(self) -> f64 {
-        (SYMMETRIC_TAIL / (self.0 - 1.0)).ceil()
+        (SYMMETRIC_TAIL / (self.number - 1.0)).ceil()
     }
 }
 
 /// Room on either side of a weak shock by the collision integral in l0, times the Mach number less 1.
 const SYMMETRIC_TAIL: f64 = 3.7;
+
+/// By how much bulk viscosity disperses a weak shock.
+///
+/// Viscosity and conduction of single atoms disperse it as `4/3 mu + ... = 2.3 mu`, to which the bulk viscosity adds.
+fn dispersion(gas: &Gas) -> f64 {
+    gas.rotating().map_or(1.0, |rotation| {
+        1.0 + rotation.bulk_viscosity(rotation.relaxation(1.0)) / 2.3
+    })
+}
 
 impl TryFrom<f64> for Mach {
     type Error = Error;
@@ -85,7 +122,7 @@ impl TryFrom<f64> for Mach {
 
 impl From<Mach> for f64 {
     fn from(mach: Mach) -> Self {
-        mach.0
+        mach.number
     }
 }
 
@@ -118,8 +155,16 @@ const SPACING: f64 = 0.55;
 impl From<Mach> for Shock {
     /// As [`Shock::new`].
     fn from(mach: Mach) -> Self {
-        let [upstream, downstream] = mach.tails();
+        Self::of(mach, Gas::default())
+    }
+}
+
+impl Shock {
+    /// The shock of a gas, as [`Shock::new`].
+    pub fn of(mach: Mach, gas: Gas) -> Self {
+        let [upstream, downstream] = mach.tails(&gas);
         let sides = [upstream.max(40.0), downstream.max(20.0)];
+        let mach = mach.of(&gas);
         let [along, _] = Self::nodes(mach, Self::CUT);
         Self {
             mach,
@@ -127,13 +172,16 @@ impl From<Mach> for Shock {
             sides,
             velocities: vec![along],
             cut: Self::CUT,
-            gas: Gas::default(),
+            gas,
             conservative: true,
         }
     }
-}
 
-impl Shock {
+    /// The Mach number in this gas.
+    pub fn mach_of_gas(&self) -> Mach {
+        self.mach.of(&self.gas)
+    }
+
     /// Half-width of the velocity box that is not given.
     pub const CUT: f64 = 4.5;
     /// Cells for each l0 that are not given.
@@ -160,7 +208,7 @@ impl Shock {
 
     /// A time step that is not given: the relaxation frequency times the step is at most a quarter, as the tables of the documentation were measured.
     pub fn time_step(&self) -> f64 {
-        let after = self.mach.downstream();
+        let after = self.mach_of_gas().downstream();
         let fastest = self
             .gas
             .relaxation_frequency(after.density, after.temperature);
@@ -176,8 +224,8 @@ impl Shock {
                 "a positive and finite half-width of the velocity box",
             ));
         }
-        let [low, high] = velocity_range(self.mach, self.cut);
-        let across = self.cut * self.mach.downstream().temperature.sqrt();
+        let [low, high] = velocity_range(self.mach_of_gas(), self.cut);
+        let across = self.cut * self.mach_of_gas().downstream().temperature.sqrt();
         self.velocities
             .iter()
             .enumerate()
@@ -193,7 +241,10 @@ impl Shock {
     /// # Errors
     /// Those of [`Problem::validate`].
     pub fn problem(&self) -> Result<Problem> {
-        let (before, after) = (self.mach.upstream(), self.mach.downstream());
+        let (before, after) = (
+            self.mach_of_gas().upstream(),
+            self.mach_of_gas().downstream(),
+        );
         let [left, right] = self.sides;
         if !(left > 0.0 && right > 0.0) {
             return Err(Error::invalid(
@@ -215,7 +266,7 @@ impl Shock {
 
     /// The range of v_x that both equilibria need with this half-width.
     pub fn range(&self, cut: f64) -> [f64; 2] {
-        velocity_range(self.mach, cut)
+        velocity_range(self.mach_of_gas(), cut)
     }
 
     /// That range for any Mach number.
@@ -226,14 +277,14 @@ impl Shock {
     /// How long the upstream side must be for the temperature at its end to be within about a thousandth of the jump. The relaxation frequency
     /// of these models does not grow with speed, and fast molecules run far ahead of the shock. From computed profiles of Mach 1.2 to 5.
     pub fn tail(&self) -> f64 {
-        self.mach.upstream_tail()
+        self.mach.upstream_tail(&self.gas)
     }
 
     /// Whether the profile at an early time is a staircase: the jump of the start travels with each velocity node, until molecules collide.
     ///
     /// Between two nodes the density is off by half of what one of them carries, times the share `exp(-t)` of molecules that have not collided. A few cells smear steps that are close together.
     pub fn ray_warning(&self, time: f64) -> Option<String> {
-        let [low, high] = velocity_range(self.mach, self.cut);
+        let [low, high] = velocity_range(self.mach_of_gas(), self.cut);
         let nodes = *self.velocities.first()? as f64;
         let apart = (high - low) / nodes;
         let cell = (self.sides[0] + self.sides[1]) / self.cells as f64;
@@ -255,8 +306,11 @@ impl Shock {
 
     /// Half of the largest step of the density between two nodes that carry the initial jump, as a share of that jump.
     fn stair(&self) -> f64 {
-        let (before, after) = (self.mach.upstream(), self.mach.downstream());
-        let [low, high] = velocity_range(self.mach, self.cut);
+        let (before, after) = (
+            self.mach_of_gas().upstream(),
+            self.mach_of_gas().downstream(),
+        );
+        let [low, high] = velocity_range(self.mach_of_gas(), self.cut);
         let nodes = self.velocities.first().copied().unwrap_or(1);
         let apart = (high - low) / nodes as f64;
         let carried = |state: &State, v: f64| {
@@ -288,7 +342,7 @@ impl Shock {
                 "cells of {step:.3} l0 are wide for a shock; 0.1 l0 or less resolve it"
             ));
         }
-        let [low, high] = velocity_range(self.mach, self.cut);
+        let [low, high] = velocity_range(self.mach_of_gas(), self.cut);
         let spacing = (high - low) / self.velocities.first().map_or(1.0, |&n| n as f64);
         if spacing > 0.8 {
             warnings.push(format!(
@@ -340,6 +394,11 @@ impl ShockPoint {
 
     /// Mass, momentum and energy flux: `n u`, `n u^2 + P_xx` and `n u (u^2/2 + 3T/4) + u P_xx + q`.
     pub fn fluxes(&self) -> [f64; 3] {
+        self.fluxes_with(0.0)
+    }
+
+    /// The same of molecules with so many internal degrees of freedom, whose energy is `(3 + d) T/4`.
+    fn fluxes_with(&self, freedom: f64) -> [f64; 3] {
         let Self {
             density,
             velocity,
@@ -351,7 +410,9 @@ impl ShockPoint {
         [
             density * velocity,
             density * velocity * velocity + pxx,
-            density * velocity * (0.5 * velocity * velocity + 0.75 * temperature)
+            density
+                * velocity
+                * (0.5 * velocity * velocity + (0.75 + 0.25 * freedom) * temperature)
                 + velocity * pxx
                 + heat_flux,
         ]
@@ -381,7 +442,7 @@ pub struct ShockProfile {
 }
 
 impl ShockProfile {
-    /// The profile of the moments of a line of cells.
+    /// The profile of the moments of a line of cells. The Mach number is that [of the gas](Mach::of).
     ///
     /// # Errors
     /// Another number of moments than cells; a density that does not cross the mean of both sides.
@@ -471,12 +532,12 @@ impl ShockProfile {
             pxx: 0.5 * before.density * before.temperature,
             heat_flux: 0.0,
         }
-        .fluxes();
+        .fluxes_with(self.mach.freedom);
         let mut spread = [0.0; 3];
         for (k, spread) in spread.iter_mut().enumerate() {
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
             for point in &self.points {
-                let flux = point.fluxes()[k];
+                let flux = point.fluxes_with(self.mach.freedom)[k];
                 low = low.min(flux);
                 high = high.max(flux);
             }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bgk::Rotation;
 use crate::collision::Scattering;
 use crate::error::{Error, Result};
 
@@ -15,6 +16,19 @@ pub enum Model {
     Bgk,
     /// Shakhov: relaxation to a Maxwellian with the heat flux's third moment, for any Prandtl number, 2/3 for a monatomic gas.
     Shakhov,
+    /// Molecules that rotate: a Shakhov model with two temperatures and two heat fluxes, [`Rotation`].
+    Polyatomic,
+}
+
+impl Model {
+    /// The name in a sentence.
+    pub fn written(self) -> &'static str {
+        match self {
+            Self::Bgk => "BGK",
+            Self::Shakhov => "Shakhov",
+            Self::Polyatomic => "polyatomic",
+        }
+    }
 }
 
 /// The gas: relaxation model, Prandtl number, viscosity law, and how often its molecules collide.
@@ -30,6 +44,9 @@ pub struct Gas {
     pub omega: f64,
     /// Relaxation frequency at unit density and temperature: 1 in the units of this module, 0 for a gas without collisions.
     pub frequency: f64,
+    /// The rotation of the molecules of the model polyatomic; without it the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotation: Option<Rotation>,
 }
 
 impl Default for Gas {
@@ -39,6 +56,7 @@ impl Default for Gas {
             prandtl: 2.0 / 3.0,
             omega: 0.74,
             frequency: 1.0,
+            rotation: None,
         }
     }
 }
@@ -64,10 +82,22 @@ impl Gas {
 
     /// The Prandtl number of the model: 1 for BGK.
     pub fn effective_prandtl(&self) -> f64 {
-        match self.model {
-            Model::Bgk => 1.0,
-            Model::Shakhov => self.prandtl,
+        match (self.model, self.rotating()) {
+            (Model::Bgk, _) => 1.0,
+            (_, Some(rotation)) => rotation.prandtl,
+            (_, None) => self.prandtl,
         }
+    }
+
+    /// The rotation of the molecules; none of single atoms.
+    pub fn rotating(&self) -> Option<Rotation> {
+        (self.model == Model::Polyatomic).then(|| self.rotation.unwrap_or_default())
+    }
+
+    /// Ratio of the specific heats.
+    pub fn heat_ratio(&self) -> f64 {
+        self.rotating()
+            .map_or(5.0 / 3.0, |rotation| rotation.heat_ratio())
     }
 
     /// Checks what the types alone do not.
@@ -96,7 +126,29 @@ impl Gas {
                 "a relaxation frequency that is finite and not negative",
             ));
         }
-        Ok(())
+        match (self.model, &self.rotation) {
+            (Model::Polyatomic, Some(rotation)) => rotation.check(),
+            (_, None) => Ok(()),
+            (_, Some(_)) => Err(Error::invalid(
+                "rotation",
+                "a rotation of the molecules",
+                "the model polyatomic, whose molecules rotate",
+            )),
+        }
+    }
+
+    /// Refuses molecules that rotate.
+    pub(crate) fn refuse_rotation(&self, of: &str) -> Result<()> {
+        match self.rotating() {
+            None => Ok(()),
+            Some(_) => Err(Error::invalid(
+                "model",
+                "polyatomic",
+                format!(
+                    "bgk or shakhov: {of} has no molecules that rotate; `rarefy flow`, `couette` and `fourier` have them"
+                ),
+            )),
+        }
     }
 }
 

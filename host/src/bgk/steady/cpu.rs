@@ -187,6 +187,7 @@ impl<T: LaneReal> Sweeps for CpuSweeps<T> {
         Ok(Sums {
             cells: swept.sums,
             faces: swept.left,
+            internal: None,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The fields of a cell, and the local equilibrium that they parametrise.
 
+use super::internal::INTERNAL;
 use super::plan::{COEFFICIENTS, Plan};
 use crate::bgk::State;
 
@@ -41,13 +42,19 @@ impl Plan {
             && (self.linear
                 || (0..self.layout.cells).all(|cell| {
                     let [n, _, _, t] = self.primitive(x, cell);
-                    n > 0.0 && t > 0.0
+                    let turns =
+                        self.rotation.is_none() || x[INTERNAL * self.layout.cells + cell] > 0.0;
+                    n > 0.0 && t > 0.0 && turns
                 }))
     }
 
     /// The numbers that the cells' local equilibria are evaluated from.
     pub(super) fn coefficients(&self, x: &[f64]) -> Vec<[f64; COEFFICIENTS]> {
         let cells = self.layout.cells;
+        if let Some(rotation) = &self.rotation {
+            let of = |cell| self.both_equilibria(rotation, x, cell).molecules;
+            return (0..cells).map(of).collect();
+        }
         (0..cells)
             .map(|cell| {
                 let q = if self.shakhov {

@@ -296,6 +296,7 @@ impl Sweeps for ForcedSweeps {
         Ok(Sums {
             cells: self.turned(&swept.cells),
             faces: swept.leaving.as_flattened().to_vec(),
+            internal: None,
         })
     }
 }

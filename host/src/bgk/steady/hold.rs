@@ -1,5 +1,6 @@
 //! The quantity that the boundaries leave open.
 
+use super::internal::INTERNAL;
 use super::plan::{Hold, Layout, Plan, Side};
 use super::problem::SteadyProblem;
 use crate::bgk::Boundary;
@@ -76,11 +77,17 @@ impl Plan {
             Hold::Position(mass) => {
                 // A translation by a small distance, to first order: y - d dy/dx.
                 let ends = self.ends();
+                let end = |side: usize, k: usize| match (k, &self.rotation, &self.sides[side]) {
+                    (INTERNAL, Some(rotation), Some(s)) => {
+                        0.5 * rotation.freedom * s.temperature * ends[side][0]
+                    }
+                    _ => ends[side][k],
+                };
                 let slope = |y: &[f64], k: usize, i: usize| {
                     let value = |i: usize| y[k * cells + i];
-                    let below = if i == 0 { ends[0][k] } else { value(i - 1) };
+                    let below = if i == 0 { end(0, k) } else { value(i - 1) };
                     let above = if i + 1 == cells {
-                        ends[1][k]
+                        end(1, k)
                     } else {
                         value(i + 1)
                     };
@@ -94,7 +101,8 @@ impl Plan {
                 let widest = self.widths[0].iter().copied().fold(0.0, f64::max);
                 let distance = distance.clamp(-2.0 * widest, 2.0 * widest);
                 if distance.is_finite() {
-                    for k in 0..4 {
+                    let internal = self.rotation.is_some().then_some(INTERNAL);
+                    for k in (0..4).chain(internal) {
                         let slopes: Vec<f64> = (0..cells).map(|i| slope(y, k, i)).collect();
                         for (i, slope) in slopes.into_iter().enumerate() {
                             y[k * cells + i] -= distance * slope;
@@ -109,6 +117,6 @@ impl Plan {
     pub(super) fn returned_len(&self, side: &Side) -> usize {
         let next = self.sides.iter().flatten().map(|s| s.offset);
         let end = next.filter(|&o| o > side.offset).min();
-        end.unwrap_or(self.layout.populations) - side.offset
+        end.unwrap_or(self.layout.internal) - side.offset
     }
 }

@@ -491,11 +491,13 @@ impl Sweeps for IntegralSweeps {
             defects: by_component(4, &|_, of, k| of.defects[k]),
             left: faces.iter().step_by(leaving::LEN).copied().collect(),
             fluxes: passed,
+            internal: None,
             brought: plan.pushes(x).iter().map(|push| push.brought).collect(),
             built: Vec::new(),
             closing: Some(Sums {
                 cells: by_component(5, &|_, of, k| of.fluxes[k]),
                 faces,
+                internal: None,
             }),
         })
     }

@@ -2,6 +2,7 @@
 
 use super::config::SteadyConfig;
 use super::correction::Correction;
+use super::internal::COMPONENTS;
 use super::problem::SteadyProblem;
 use crate::bgk::{Boundary, State};
 use crate::error::Result;
@@ -54,11 +55,13 @@ fn needed(
     on_cpu: bool,
 ) -> u64 {
     let cells = nx.saturating_mul(ny);
-    let components = if problem.gas.effective_prandtl() == 1.0 {
-        4
-    } else {
-        6
+    let rotates = problem.gas.rotating().is_some();
+    let components = match rotates {
+        true => COMPONENTS as u64,
+        false if problem.gas.effective_prandtl() == 1.0 => 4,
+        false => 6,
     };
+    let functions = if rotates { 3 } else { 2 };
     let (mut faces, mut returned) = (0_u64, 0_u64);
     for direction in 0..problem.dimensions {
         let along = [ny, nx][direction];
@@ -70,7 +73,7 @@ fn needed(
                 Boundary::Specular | Boundary::Periodic => true,
             };
             if returns {
-                returned = returned.saturating_add(along.saturating_mul(2 * nodes));
+                returned = returned.saturating_add(along.saturating_mul(functions * nodes));
             }
         }
     }
@@ -91,7 +94,7 @@ fn needed(
         1
     };
     let sums = cells
-        .saturating_mul(SUMS)
+        .saturating_mul(SUMS.max(components))
         .saturating_add(faces.saturating_mul(FACE_SUMS))
         .saturating_mul(tasks + 1);
     let numbers = unknowns

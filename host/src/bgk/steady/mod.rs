@@ -51,6 +51,7 @@ mod forced;
 mod gpu;
 mod hold;
 mod integral;
+mod internal;
 mod memory;
 mod nodes;
 mod plan;
@@ -78,7 +79,7 @@ use self::plan::Plan;
 pub(in crate::bgk) use self::problem::ASYMMETRY;
 pub use self::problem::{Closure, SteadyProblem};
 use self::reference::ReferenceSweeps;
-pub use self::solution::{Exchange, Solution};
+pub use self::solution::{Exchange, RotatingMoments, Solution};
 #[cfg(feature = "cli")]
 pub(crate) use self::solver::check;
 pub use self::solver::{SteadySolver, solve};

@@ -1,9 +1,10 @@
 //! A steady problem prepared for sweeping: velocities in groups of one direction, boundaries as formulas, the unknowns in one vector.
 
+use super::internal::{COMPONENTS, INTERNAL};
 use super::nodes::Nodes;
 use super::problem::{Closure, SteadyProblem};
 use super::sums::{Swept, flux};
-use crate::bgk::Axis;
+use crate::bgk::{Axis, Rotation};
 use crate::error::Result;
 use crate::maxwellian::lanes::LANES;
 
@@ -46,6 +47,10 @@ pub(super) struct Side {
     pub(super) returned: Option<(usize, bool)>,
     /// Where in the vector of unknowns they are kept: `[function][face][node]`.
     pub(super) offset: usize,
+    /// Where the internal energy of these molecules is kept, by node.
+    pub(super) internal: usize,
+    /// Temperature of what does not depend on the molecules that left.
+    pub(super) temperature: f64,
     /// Temperature and tangential velocity of a wall, about which the gas exchanges heat and momentum; none elsewhere.
     pub(super) wall: Option<[f64; 2]>,
 }
@@ -53,7 +58,7 @@ pub(super) struct Side {
 /// Where the unknowns are.
 ///
 /// `[component][cell]` with components n, n u_x, n u_y, sum |v|^2 f (in the linear case their perturbations), and with the Shakhov
-/// model q_x, q_y. `rho` of each boundary face follows, west, east, south, north. Then come the flux that mirroring and periodic faces return and, around the
+/// model q_x, q_y. Molecules that rotate have q_x and q_y of translation, their internal energy, and its heat flux. `rho` of each boundary face follows, west, east, south, north. Then come the flux that mirroring and periodic faces return and, around the
 /// collision integral, the populations `[cell][node]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -61,6 +66,8 @@ pub(super) struct Layout {
     pub(super) components: usize,
     /// First face of each side, and the end.
     pub(super) faces: [usize; 5],
+    /// First of the internal energy that returns at the sides; `populations` where there is none.
+    pub(super) internal: usize,
     /// First of the populations; `len` where there are none.
     pub(super) populations: usize,
     pub(super) len: usize,
@@ -96,6 +103,8 @@ pub(super) struct Plan {
     pub(super) linear: bool,
     pub(super) shakhov: bool,
     pub(super) prandtl: f64,
+    /// The rotation of the molecules, on a line.
+    pub(super) rotation: Option<Rotation>,
     /// (1 - Pr) 8/5.
     pub(super) shakhov_factor: f64,
     /// By how many times its last change the heat flux of f would change further if nothing else did.
@@ -132,11 +141,16 @@ impl Plan {
         let velocities = &problem.nodes;
         let dimensions = problem.dimensions;
         let [nx, ny] = [problem.widths[0].len(), problem.widths[1].len()];
-        let shakhov = problem.gas.effective_prandtl() != 1.0;
+        let rotates = problem.gas.rotating().is_some();
+        let shakhov = problem.gas.effective_prandtl() != 1.0 || rotates;
         let cells = nx * ny;
 
         let (nodes, groups, places) = grouped(velocities, dimensions, problem.linear);
-        let components = if shakhov { 6 } else { 4 };
+        let components = match (rotates, shakhov) {
+            (true, _) => COMPONENTS,
+            (false, true) => 6,
+            (false, false) => 4,
+        };
         let mut faces = [0, ny, 2 * ny, 2 * ny, 2 * ny];
         if dimensions == 2 {
             faces[3] += nx;
@@ -151,6 +165,7 @@ impl Plan {
             linear: problem.linear,
             shakhov,
             prandtl: problem.gas.effective_prandtl(),
+            rotation: problem.gas.rotating(),
             shakhov_factor: 1.6 * (1.0 - problem.gas.effective_prandtl()),
             heat_lag: match problem.integral {
                 Some(_) => INTEGRAL_LAG,
@@ -172,6 +187,7 @@ impl Plan {
                 cells,
                 components,
                 faces,
+                internal: 0,
                 populations: 0,
                 len: 0,
             },
@@ -188,6 +204,14 @@ impl Plan {
                 len += 2 * (faces[side + 1] - faces[side]) * plan.nodes.len();
             }
             plan.sides[side] = Some(prepared);
+        }
+        plan.layout.internal = len;
+        if rotates {
+            let sides = plan.sides.iter_mut().flatten();
+            for side in sides.filter(|side| side.returned.is_some()) {
+                side.internal = len;
+                len += plan.nodes.len();
+            }
         }
         plan.layout.populations = len;
         if problem.integral.is_some() {
@@ -216,6 +240,7 @@ impl Plan {
                 x[k * cells + cell] = value;
             }
         }
+        self.start_internal(&mut x);
         // Walls begin with the density beside them, and returning molecules with the first cell's equilibrium.
         let coefficients = self.coefficients(&x);
         for side in 0..2 * self.dimensions {
@@ -265,6 +290,17 @@ impl Plan {
             y[k] = x[k] + sums[k];
         }
         y[4 * cells..components * cells].copy_from_slice(&sums[4 * cells..components * cells]);
+        if let (Some(rotation), Some(internal)) = (&self.rotation, &swept.internal) {
+            // The equilibria have other energies than the gas, and the same together.
+            for (cell, &[gained, q_x, q_y]) in internal.cells.iter().enumerate() {
+                let to = self.relaxed(rotation, x, cell);
+                y[3 * cells + cell] = to.molecules[3] + sums[3 * cells + cell];
+                let own = [to.internal[0] + gained, q_x, q_y];
+                for (k, value) in own.into_iter().enumerate() {
+                    y[(INTERNAL + k) * cells + cell] = value;
+                }
+            }
+        }
         let at = self.layout.faces_at();
         for side in 0..4 {
             let Some(s) = &self.sides[side] else { continue };

@@ -244,6 +244,10 @@ impl SteadyProblem {
                 "a finite number, and 0 but for nonlinear flows on a line with velocities along y",
             ));
         }
+        if self.dimensions != 1 || self.force != 0.0 || self.integral.is_some() {
+            (self.gas)
+                .refuse_rotation("a plane, a flow by a force or by the collision integral")?;
+        }
         if self.linear && self.integral.is_some() {
             return Err(Error::invalid(
                 "linear",

@@ -147,7 +147,11 @@ impl Sweeps for ReferenceSweeps {
             plan.add_leaving(&mut faces[at..at + leaving::LEN], side, node, f);
         };
         self.sweep(x, visit, leave, |_, _, _| {});
-        Ok(Sums { cells, faces })
+        Ok(Sums {
+            cells,
+            faces,
+            internal: None,
+        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Moments of the cells and exchange at the faces, from the sums of the closing sweep.
 
-use super::plan::{Plan, Side};
-use super::solution::Exchange;
+use super::internal::INTERNAL;
+use super::plan::{EAST, Plan, Side, WEST};
+use super::solution::{Exchange, RotatingMoments};
 use super::sums::{Sums, leaving};
 use crate::bgk::Moments;
 
@@ -30,15 +31,60 @@ impl Plan {
                 if self.velocity_dimensions == 1 {
                     pyy = 0.5 * (trace - pxx);
                 }
+                let (mut temperature, mut heat_flux) = (temperature, [at(3), at(4)]);
+                if let Some(rotation) = &self.rotation {
+                    let [t, t_r] = self.temperatures(rotation, x, cell);
+                    temperature = rotation.temperature(t, t_r);
+                    for (k, q) in heat_flux.iter_mut().enumerate() {
+                        *q += x[(INTERNAL + 1 + k) * cells + cell];
+                    }
+                }
                 Moments {
                     density,
                     velocity: [ux, uy],
                     temperature,
                     pressure: [pxx, pyy, pxy],
-                    heat_flux: [at(3), at(4)],
+                    heat_flux,
                 }
             })
             .collect()
+    }
+
+    /// What the cells have of rotation.
+    pub(super) fn rotating_moments(&self, x: &[f64]) -> Vec<RotatingMoments> {
+        let Some(rotation) = &self.rotation else {
+            return Vec::new();
+        };
+        let cells = self.layout.cells;
+        let at = |k: usize, cell: usize| x[(INTERNAL + k) * cells + cell];
+        (0..cells)
+            .map(|cell| {
+                let [translational, rotational] = self.temperatures(rotation, x, cell);
+                RotatingMoments {
+                    temperature_translational: translational,
+                    temperature_rotational: rotational,
+                    heat_flux_rotational: [at(1, cell), at(2, cell)],
+                }
+            })
+            .collect()
+    }
+
+    /// Adds to an exchange of a line what internal energy has in it: its flux out of the gas, and its temperature.
+    fn add_internal(&self, e: &mut Exchange, sums: &Sums, side: usize) {
+        let (Some(rotation), Some(internal)) = (&self.rotation, &sums.internal) else {
+            return;
+        };
+        let half = 0.5 * rotation.freedom;
+        let outwards = match side {
+            WEST => -internal.fluxes[0],
+            _ => internal.fluxes[self.nx],
+        };
+        let (carried, rotational) = match self.linear {
+            true => (0.5 * half * e.mass, internal.ends[side] / half),
+            false => (0.0, internal.ends[side] / (half * e.density)),
+        };
+        e.heat += outwards + carried;
+        e.temperature = rotation.temperature(e.temperature, rotational);
     }
 
     /// The exchange at a side of a steady flow. A mirror takes up pressure alone: all else that its sums have is roundoff.
@@ -80,7 +126,7 @@ impl Plan {
                     let u = both(leaving::DRIFT) / density;
                     (u, (both(leaving::SQUARE) / density - u * u) / 1.5)
                 };
-                Exchange {
+                let mut e = Exchange {
                     mass: net(leaving::MASS),
                     pressure: both(leaving::NORMAL),
                     shear: net(leaving::TANGENTIAL),
@@ -89,7 +135,11 @@ impl Plan {
                     density,
                     velocity,
                     temperature,
+                };
+                if matches!(side, WEST | EAST) {
+                    self.add_internal(&mut e, sums, side);
                 }
+                e
             })
             .collect()
     }

@@ -35,6 +35,8 @@ impl Plan {
             rate: [0.0; 2],
             returned: None,
             offset: 0,
+            internal: 0,
+            temperature: 1.0,
             wall: None,
         };
         let (state, emits) = match boundary {
@@ -59,6 +61,7 @@ impl Plan {
                 (wall.state(), true)
             }
         };
+        prepared.temperature = state.temperature;
         let given = &problem.incoming[side];
         // Parameters of the sampled Maxwellian; an inflow has exact moments on the nodes.
         let [n, ux, uy, t] = if self.linear || emits || !given.is_empty() {

@@ -27,12 +27,27 @@ pub struct Exchange {
     pub temperature: f64,
 }
 
+/// What the molecules of a cell have of their rotation; in the linear case perturbations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RotatingMoments {
+    /// Temperature of translation T_t.
+    pub temperature_translational: f64,
+    /// Temperature of rotation T_r.
+    pub temperature_rotational: f64,
+    /// Heat flux of internal energy q_r, a part of the whole one.
+    pub heat_flux_rotational: [f64; 2],
+}
+
 /// A steady flow; in the linear case all values are perturbations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Solution {
     /// Moments of each cell, `[iy][ix]`.
     pub cells: Vec<Moments>,
+    /// What each cell has of rotation; empty where the molecules do not rotate. The temperatures and heat fluxes of the cells and faces have both parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rotation: Vec<RotatingMoments>,
     /// Exchange at the left, right, bottom and top face of space, face by face; empty where there is none.
     pub exchange: [Vec<Exchange>; 4],
     /// How the iteration ended.

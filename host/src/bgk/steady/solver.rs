@@ -17,8 +17,8 @@ use super::problem::SteadyProblem;
 use super::residuals::Roundoff;
 use super::solution::Solution;
 use super::start;
-use super::sums::Swept;
-use crate::compute::{Pool, Resolved};
+use super::sums::{Sums, Swept};
+use crate::compute::{Backend, Pool, Resolved};
 use crate::error::{Error, Result};
 use crate::run::{Ending, Run};
 use crate::stop;
@@ -158,6 +158,7 @@ impl SteadySolver {
             self.plain.clone_from(&self.y);
         }
         let renewed = self.correct(&swept)?;
+        self.plan.join_energy(&mut swept);
         let unit = self.sweeps.flux_roundoff(1.0);
         let change = self.plan.residual(unit, &self.x, &self.y);
         let tolerance = self.config.tolerance();
@@ -203,6 +204,8 @@ impl SteadySolver {
     /// One sweep through the gas `x`; `y` has the state after it.
     fn sweep(&mut self) -> Result<Swept> {
         let mut swept = self.sweeps.iterate(&self.x, &mut self.y)?;
+        let plainly = self.config.compute.backend == Backend::Reference;
+        (self.plan).sweep_internal(&self.x, &mut self.y, &mut swept, plainly);
         self.plan.without_force(&mut swept);
         self.plan.update(&self.x, &swept, &mut self.y);
         Ok(swept)
@@ -399,9 +402,15 @@ impl SteadySolver {
     /// A fault of the device.
     pub fn solution(&mut self) -> Result<Solution> {
         let pool = self.pool.clone();
-        let sums = pool.run(|| self.sweeps.output(&self.x))?;
+        let sums = pool.run(|| -> Result<Sums> {
+            Ok(Sums {
+                internal: self.plan.internal_sums(&self.x),
+                ..self.sweeps.output(&self.x)?
+            })
+        })?;
         Ok(Solution {
             cells: self.plan.moments(&self.x, &sums),
+            rotation: self.plan.rotating_moments(&self.x),
             exchange: [0, 1, 2, 3].map(|side| self.plan.received(&self.x, &sums, side)),
             status: self.status().unwrap_or(Ending::Unfinished),
             residuals: self.residuals.clone(),
@@ -468,6 +477,19 @@ fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, 
         (Some(_), None) => Resolved::Cpu,
         (Some(_), Some(_)) => config.compute.resolve().map(|_| Resolved::Cpu)?,
         (None, _) => config.compute.resolve()?,
+    };
+    let resolved = match resolved {
+        Resolved::Cuda(_) | Resolved::Emulator if problem.gas.rotating().is_some() => {
+            if config.compute.backend != Backend::Auto {
+                return Err(Error::invalid(
+                    "backend",
+                    resolved.describe(),
+                    "the CPU, which sweeps internal energy on a line",
+                ));
+            }
+            Resolved::Cpu
+        }
+        other => other,
     };
     let keeps_sums = problem.integral.is_none() && matches!(resolved, Resolved::Cpu);
     memory::check(problem, config, keeps_sums)?;

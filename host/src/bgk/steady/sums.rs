@@ -1,5 +1,7 @@
 //! Sums over the velocities: the results of a sweep.
 
+use super::internal::InternalSums;
+
 /// Sums over the outgoing velocities at a face of a boundary cell.
 pub(super) mod leaving {
     /// Mass that leaves in unit time, per unit area.
@@ -27,6 +29,8 @@ pub(super) struct Sums {
     pub(super) cells: Vec<f64>,
     /// Sums over outgoing velocities, `[face][...]` as in [`leaving`].
     pub(super) faces: Vec<f64>,
+    /// Those of internal energy, where the molecules rotate.
+    pub(super) internal: Option<InternalSums>,
 }
 
 /// Fluxes along x through a face of a line.
@@ -52,6 +56,8 @@ pub(super) struct Swept {
     pub(super) left: Vec<f64>,
     /// On a line, the fluxes through every face from west to east, as in [`flux`]; empty on a rectangle.
     pub(super) fluxes: Vec<[f64; flux::LEN]>,
+    /// The same of internal energy, where the molecules rotate.
+    pub(super) internal: Option<InternalSums>,
     /// Momentum along y and energy that a force brings into each cell, in a unit of space and time; empty without a force.
     pub(super) brought: Vec<[f64; 2]>,
     /// The momentum of these from west up to the middle of each cell; empty without a force. The fluxes are then without what the force brought.

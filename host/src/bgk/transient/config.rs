@@ -74,6 +74,7 @@ impl SimulationConfig {
     /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
     pub fn validate(&self) -> Result<()> {
         self.problem.validate()?;
+        (self.problem.gas).refuse_rotation("a flow in time")?;
         let Problem {
             space, velocity, ..
         } = &self.problem;

@@ -30,7 +30,8 @@ pub(super) mod sum {
 pub(super) fn sums_of(problem: &Problem) -> usize {
     match problem.gas.model {
         Model::Bgk => sum::BGK,
-        Model::Shakhov => sum::SHAKHOV,
+        // Molecules that rotate are refused before.
+        Model::Shakhov | Model::Polyatomic => sum::SHAKHOV,
     }
 }
 
@@ -117,7 +118,7 @@ impl Relaxations {
                 let here = TOGETHER.min(cells - first);
                 let heat = match problem.gas.model {
                     Model::Bgk => 0,
-                    Model::Shakhov => here,
+                    Model::Shakhov | Model::Polyatomic => here,
                 };
                 Self {
                     maxwellians: Maxwellians::new(here, |i| of(first + i)),

@@ -132,7 +132,7 @@ impl CavityArgs {
         full.shared.gas = self
             .shared
             .gas
-            .resolved(self.shared.si.molecules().unwrap_or(molecules))?;
+            .resolved(&self.shared.si, molecules, !boltzmann)?;
         if boltzmann {
             full.collisions
                 .complete_near_rest(&full.grid()?, &full.shared.gas);

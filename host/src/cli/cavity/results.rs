@@ -145,7 +145,7 @@ impl Outcome<CavityArgs> {
         let flow = &self.flow;
         // Up to this speed a flow is linear to a thousandth.
         let linear = flow.linear || flow.lid.abs() <= 0.02;
-        let bgk = flow.shared.gas.model == Model::Bgk && !flow.collisions.is_boltzmann();
+        let bgk = flow.shared.gas.model() == Model::Bgk && !flow.collisions.is_boltzmann();
         let usual = bgk && flow.accommodation == 1.0;
         known::centre_line(flow.delta()).filter(|_| linear && usual)
     }

@@ -7,10 +7,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::cells::Cells;
+use crate::bgk::rotation::RotationGiven;
 use crate::bgk::steady::Closure;
-use crate::bgk::{Gas, Model, Scheme, Species, Units};
+use crate::bgk::{Gas, Model, Rotation, RotationalCollisions, Scheme, Species, Units};
 use crate::cli::options::Common;
 use crate::cli::ranks;
+use crate::cli::rotation::{Eucken, collisions};
 use crate::cli::text::kept_as_text;
 use crate::cli::values::{at_least_one, count, exponent, named, positive};
 use crate::cli::verify::VerifyArgs;
@@ -46,33 +48,107 @@ pub(in crate::cli) struct FlowArgs {
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct GasArgs {
-    /// Relaxation model
-    #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
-    pub(in crate::cli) model: Model,
-    /// Prandtl number of the Shakhov model [default: 2/3]
+    /// Relaxation model [default: bgk; polyatomic with a --gas whose molecules rotate]
+    #[arg(long, value_parser = named::<Model>(&["bgk", "shakhov", "polyatomic"]))]
+    pub(in crate::cli) model: Option<Model>,
+    /// Prandtl number of the Shakhov and the polyatomic model [default: 2/3; 0.72 with --model polyatomic, or that of --gas]
     #[arg(long, value_name = "PR", value_parser = positive)]
     pub(in crate::cli) prandtl: Option<f64>,
+    /// With --model polyatomic: internal degrees of freedom of a molecule [default: 2]
+    #[arg(long, value_name = "D", value_parser = positive)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    internal_dof: Option<f64>,
+    /// With --model polyatomic: collisions in which rotation relaxes, or parker:Z_INF,T_STAR with --temperature [default: 5.5, or those of --gas]
+    #[arg(long, value_name = "Z", value_parser = collisions)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    z_rot: Option<RotationalCollisions>,
+    /// With --model polyatomic: Eucken factors of translation and rotation, instead of --prandtl
+    #[arg(long, value_name = "F_TR,F_ROT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    eucken: Option<Eucken>,
     /// Molecules: hard-sphere, maxwell, vhs:OMEGA or vss:OMEGA,ALPHA; the viscosity grows as T^0.5, T^1 or T^OMEGA [default: vhs:0.74, or those of --gas]
     #[arg(long, value_name = "MOLECULES")]
     molecules: Option<Scattering>,
+    /// The rotation that follows.
+    #[arg(skip)]
+    #[serde(skip)]
+    rotation: Option<Rotation>,
 }
 
 impl GasArgs {
-    /// The gas in full; `usual` are the molecules where the flags say none.
-    pub(in crate::cli) fn resolved(&self, usual: Scattering) -> Result<Self> {
-        if let (Some(prandtl), Model::Bgk) = (self.prandtl, self.model) {
+    /// The gas in full. `usual` are the molecules where the flags say none; `relaxes` says whether it is one of a model.
+    pub(in crate::cli) fn resolved(
+        &self,
+        si: &SiArgs,
+        usual: Scattering,
+        relaxes: bool,
+    ) -> Result<Self> {
+        let rotates = si.gas.filter(|gas| gas.rotation().is_some());
+        if let (Some(gas), false) = (rotates, relaxes) {
+            return Err(Error::invalid(
+                "--gas",
+                format!("{gas:?}").to_lowercase(),
+                "a gas of single atoms: the collision integral has no molecules that rotate",
+            ));
+        }
+        let model = self.model.unwrap_or(match rotates {
+            Some(_) => Model::Polyatomic,
+            None => Model::Bgk,
+        });
+        if let (Some(prandtl), Model::Bgk) = (self.prandtl, model) {
             return Err(Error::invalid(
                 "--prandtl",
                 prandtl,
                 "--model shakhov: the Prandtl number of BGK is 1",
             ));
         }
-        let full = Self {
-            molecules: Some(named_shortest(self.molecules.unwrap_or(usual))),
+        let given = RotationGiven {
+            species: if relaxes { si.gas } else { None },
+            kelvin: si.temperature,
+            freedom: self.internal_dof,
+            collisions: self.z_rot,
+            prandtl: self.prandtl,
+            eucken: self.eucken.map(|Eucken(factors)| factors),
+        };
+        let rotation = given.rotation(model)?;
+        let mut full = Self {
+            model: Some(model),
+            molecules: Some(named_shortest(
+                self.molecules.or(si.molecules()).unwrap_or(usual),
+            )),
+            rotation,
             ..self.clone()
         };
+        if let Some(rotation) = &rotation {
+            rotation.check()?;
+            full.internal_dof = Some(rotation.freedom);
+            full.z_rot = Some(rotation.collisions);
+            full.prandtl = (rotation.eucken.is_none()).then_some(rotation.prandtl);
+        }
         full.gas().validate()?;
         Ok(full)
+    }
+
+    /// The relaxation model.
+    pub(in crate::cli) fn model(&self) -> Model {
+        self.model.unwrap_or_default()
+    }
+
+    /// The Prandtl number of a gas in full, as its record has it.
+    pub(in crate::cli) fn recorded_prandtl(&self) -> Option<f64> {
+        match self.rotation {
+            Some(_) => self.prandtl,
+            None => Some(self.gas().prandtl),
+        }
+    }
+
+    /// Flags of molecules that rotate, and whether they were given.
+    pub(in crate::cli) fn of_rotation(&self) -> [(&'static str, bool); 3] {
+        [
+            ("internal-dof", self.internal_dof.is_some()),
+            ("z-rot", self.z_rot.is_some()),
+            ("eucken", self.eucken.is_some()),
+        ]
     }
 
     /// Refuses molecules where the gas is at its reference temperature everywhere.
@@ -89,10 +165,7 @@ impl GasArgs {
 
     /// The model as titles call it.
     pub(in crate::cli) fn name(&self) -> &'static str {
-        match self.model {
-            Model::Bgk => "BGK",
-            Model::Shakhov => "Shakhov",
-        }
+        self.model().written()
     }
 
     /// The molecules of a gas in full.
@@ -103,10 +176,14 @@ impl GasArgs {
     /// The library's gas.
     pub(in crate::cli) fn gas(&self) -> Gas {
         Gas {
-            model: self.model,
-            prandtl: self.prandtl.unwrap_or(2.0 / 3.0),
+            model: self.model(),
+            prandtl: match self.rotation {
+                Some(_) => Gas::default().prandtl,
+                None => self.prandtl.unwrap_or(Gas::default().prandtl),
+            },
             omega: exponent(self.scattering()),
             frequency: 1.0,
+            rotation: self.rotation,
         }
     }
 }
@@ -126,7 +203,7 @@ fn named_shortest(molecules: Scattering) -> Scattering {
 #[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct SiArgs {
     /// Gas, for a case in SI units; it also sets the exponent of the viscosity
-    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]))]
+    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon", "nitrogen", "oxygen", "air", "hydrogen"]))]
     gas: Option<Species>,
     /// With --gas: pressure in Pa
     #[arg(long, value_name = "PA", value_parser = positive)]
@@ -188,7 +265,7 @@ impl SiArgs {
     }
 
     /// Variable hard spheres with the exponent of the viscosity of the gas, if it is given.
-    pub(in crate::cli) fn molecules(&self) -> Option<Scattering> {
+    fn molecules(&self) -> Option<Scattering> {
         self.gas.map(|gas| Scattering::Vhs { omega: gas.omega() })
     }
 }

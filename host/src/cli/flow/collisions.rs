@@ -89,10 +89,11 @@ impl CollisionArgs {
         let why = "belongs to the models; with --collision boltzmann leave it out";
         refused(of_models, why)?;
         let of_gas = [
-            ("model", gas.model != Model::Bgk),
+            ("model", gas.model() != Model::Bgk),
             ("prandtl", gas.prandtl.is_some()),
         ];
         refused(&of_gas, why)?;
+        refused(&gas.of_rotation(), why)?;
         let choice = self.choice(usual);
         refused(
             &[("order", choice == Choice::Spectral && self.order.is_some())],

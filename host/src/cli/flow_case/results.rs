@@ -10,6 +10,7 @@ use crate::bgk::Units;
 use crate::cli::appended::Volume;
 use crate::cli::output::columns;
 use crate::cli::report::Output;
+use crate::cli::rotation::recorded;
 use crate::cli::summary::Summary;
 use crate::cli::text::short;
 use crate::cli::verify::Verified;
@@ -98,14 +99,7 @@ impl Outcome {
             result["negative_equilibrium"] = json!(negative);
         }
         if let Some(rotation) = &self.case.gas.rotation {
-            let z = rotation.relaxation(1.0);
-            result["rotation"] = json!({
-                "collisions": rotation.collisions.at(rotation.kelvin),
-                "relaxation_time": z,
-                "heat_flux_rates": rotation.matrix(z),
-                "eucken_factors": rotation.eucken_factors(z),
-                "bulk_viscosity": rotation.bulk_viscosity(z),
-            });
+            result["rotation"] = recorded(rotation);
         }
         result
     }

@@ -125,7 +125,12 @@ impl Flow {
         }
         // Without collisions the flow rate grows without bound.
         if self.kind != Kind::Poiseuille {
-            map.insert("free_molecular".into(), json!({ flux: free_molecular() }));
+            let internal = match (self.kind, gas.and_then(Gas::rotating)) {
+                (Kind::Fourier, Some(rotation)) => 0.25 * rotation.freedom,
+                _ => 0.0,
+            };
+            let limit = (1.0 + internal) * free_molecular();
+            map.insert("free_molecular".into(), json!({ flux: limit }));
         }
         if gas.is_none_or(|gas| gas.effective_prandtl() != 1.0) {
             return map;

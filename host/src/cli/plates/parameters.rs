@@ -202,9 +202,7 @@ impl PlatesArgs {
         };
         let mut full = Self {
             delta: Some(delta),
-            gas: self
-                .gas
-                .resolved(self.si.molecules().unwrap_or(molecules))?,
+            gas: self.gas.resolved(&self.si, molecules, !boltzmann)?,
             cells: self.cells.or(Some(if boltzmann {
                 PlatesConfig::CELLS
             } else {
@@ -212,7 +210,7 @@ impl PlatesArgs {
             })),
             ..self.clone()
         };
-        full.gas.prandtl = Some(full.gas.gas().prandtl);
+        full.gas.prandtl = full.gas.recorded_prandtl();
         full.until_residual = Some(full.tolerance());
         if boltzmann {
             full.complete_box(flow)?;

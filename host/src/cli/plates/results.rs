@@ -7,16 +7,20 @@ use serde_json::{Map, Value, json};
 
 use super::flow::{Flow, Kind, Measured};
 use super::parameters::PlatesArgs;
-use crate::bgk::steady::Solution;
+use crate::bgk::steady::{RotatingMoments, Solution};
 use crate::bgk::{Moments, Units};
 use crate::cli::output::{self, Quantity};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::{Output, Report};
+use crate::cli::rotation::recorded;
 use crate::cli::steady;
 use crate::cli::summary::Summary;
 use crate::cli::text::{fixed, name_of, seven, short};
 use crate::cli::verify::Verified;
 use crate::error::Result;
+
+/// A cell of the profile: its place, its moments, and what it has of rotation.
+type Row<'a> = (f64, &'a Moments, RotatingMoments);
 
 /// Work of the shear stress.
 fn work_of(m: &Moments) -> f64 {
@@ -58,6 +62,9 @@ impl Outcome<'_> {
             report.set("accuracy", accuracy);
         }
         report.set("reference", &self.reference);
+        if let Some(rotation) = self.args.gas.gas().rotating() {
+            report.set("rotation", recorded(&rotation));
+        }
         report.set("iteration_count", solution.residuals.len());
         report.set("residual", last);
         report.set(
@@ -112,7 +119,7 @@ impl Outcome<'_> {
     }
 
     pub(super) fn write(&self, out: &mut Output) -> Result<()> {
-        let mut quantities: Vec<Quantity<(f64, &Moments)>> = vec![
+        let mut quantities: Vec<Quantity<Row>> = vec![
             ("x", |p| p.0, Some(("x_m", |u| u.length_m))),
             (
                 "density",
@@ -145,8 +152,27 @@ impl Outcome<'_> {
             quantities.push(("work", |p| work_of(p.1), None));
             quantities.push(("energy_flux", |p| p.1.heat_flux[0] + work_of(p.1), None));
         }
+        if !self.solution.rotation.is_empty() {
+            quantities.push((
+                "temperature_translational",
+                |p| p.2.temperature_translational,
+                Some(("temperature_translational_k", |u| u.temperature_k)),
+            ));
+            quantities.push((
+                "temperature_rotational",
+                |p| p.2.temperature_rotational,
+                Some(("temperature_rotational_k", |u| u.temperature_k)),
+            ));
+            quantities.push((
+                "heat_flux_rotational",
+                |p| p.2.heat_flux_rotational[0],
+                Some(("heat_flux_rotational_w_m2", |u| u.heat_flux_w_m2)),
+            ));
+        }
         let units = self.units.as_ref().filter(|_| !self.args.is_linear());
-        let rows = self.x.iter().copied().zip(&self.solution.cells);
+        let rotating = |cell: usize| self.solution.rotation.get(cell).copied();
+        let cells = self.x.iter().zip(&self.solution.cells).enumerate();
+        let rows = cells.map(|(cell, (x, m))| (*x, m, rotating(cell).unwrap_or_default()));
         out.put("profile.csv", &output::profile(&quantities, rows, units)?)?;
         let rows = self.solution.residuals.iter().enumerate();
         let rows = rows.map(|(k, residual)| (k + 1, *residual));
@@ -192,7 +218,7 @@ impl Outcome<'_> {
                 let curves = vec![curve("T", 0, &|m| m.temperature), self.reference_slope()];
                 let density = vec![curve("n", 2, &|m| m.density)];
                 vec![
-                    panel(&scaled("temperature T / T_0"), curves),
+                    panel(&scaled("temperature T / T_0"), self.with_rotation(curves)),
                     panel(&scaled("density n / n_0"), density),
                 ]
             }
@@ -210,6 +236,18 @@ impl Outcome<'_> {
             ),
             panels,
         }
+    }
+
+    /// Curves of the temperature, with those of translation and rotation where the molecules rotate.
+    fn with_rotation(&self, mut curves: Vec<Curve>) -> Vec<Curve> {
+        let cells = || self.x.iter().zip(&self.solution.rotation);
+        if !self.solution.rotation.is_empty() {
+            let translational = cells().map(|(x, m)| (*x, m.temperature_translational));
+            let rotational = cells().map(|(x, m)| (*x, m.temperature_rotational));
+            curves.push(Curve::new("T_t", translational, COLOURS[1]).stroke(Stroke::Dotted));
+            curves.push(Curve::new("T_r", rotational, COLOURS[3]).stroke(Stroke::Dashed));
+        }
+        curves
     }
 
     /// The straight line from plate to plate, which holds without slip or jump.
@@ -277,7 +315,7 @@ impl Outcome<'_> {
             if p.collisions.is_boltzmann() {
                 p.collisions.name(&p.gas)
             } else {
-                format!("{} model", name_of(&p.gas.model))
+                format!("{} model", name_of(&p.gas.model()))
             }
         ))
         .row(

@@ -93,7 +93,7 @@ impl ShockArgs {
     fn usual(&self) -> Usual {
         match self.collisions.collision {
             Collisions::Model => Usual {
-                sides: Shock::from(self.mach).sides,
+                sides: Shock::of(self.mach, self.shared.gas.gas()).sides,
                 share: 40.0 / 60.0,
                 cells: Shock::CELLS,
                 cut: Shock::CUT,
@@ -119,12 +119,16 @@ impl ShockArgs {
         ];
         (self.collisions).refuse_foreign(&self.shared.gas, &of_models, Choice::Auto)?;
         self.shared.si.check(false)?;
-        let usual = self.usual();
         let mut full = self.clone();
-        full.shared.gas = self
-            .shared
-            .gas
-            .resolved(self.shared.si.molecules().unwrap_or(usual.molecules))?;
+        let usual = self.usual();
+        full.shared.gas = self.shared.gas.resolved(
+            &self.shared.si,
+            usual.molecules,
+            !self.collisions.is_boltzmann(),
+        )?;
+        // Molecules that rotate have other states behind the shock, and longer tails.
+        full.mach = self.mach.of(&full.shared.gas.gas());
+        let usual = full.usual();
         let [before, after] = usual.sides;
         let given = self.length.or(self.shared.si.length()?);
         let length = given.unwrap_or(before + after);

@@ -24,9 +24,9 @@ use sweep::{Inflow, Input, Sweep};
 use super::course::{Course, Ending, Step};
 use super::face::{Border, Emission, Wall};
 use super::gas::{Coefficients, MOMENTS, Primitive, UNKNOWNS, equilibrium};
-use super::internal;
 use super::problem::Problem;
 use super::{Acceleration, Solver};
+use crate::bgk::rotation;
 use crate::bgk::steady::anderson::Anderson;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
@@ -231,7 +231,7 @@ impl<'a> Steady<'a> {
         };
         let internal = engine.run(&sweep, &input)?;
         let add =
-            |to: &mut [f64; MOMENTS], from| internal::add_flux(rotation, gas.linear, to, from);
+            |to: &mut [f64; MOMENTS], from| rotation::add_flux(rotation, gas.linear, to, from);
         let segments = swept.segments.iter_mut().zip(&internal.segments);
         segments.for_each(|(to, from)| add(to, from));
         for (to, from) in swept.sides.iter_mut().zip(&internal.sides) {
@@ -387,7 +387,7 @@ impl<'a> Steady<'a> {
                     false => self.problem.gas.primitive(w),
                 };
                 *w = to.molecules;
-                *e = internal::swept(&to.internal, [energy, x - ux * energy, y - uy * energy]);
+                *e = rotation::swept(&to.internal, [energy, x - ux * energy, y - uy * energy]);
             }
             let sums = &swept.cells[k];
             let cell = &mut next.cells[k];

@@ -11,12 +11,12 @@ use super::gas::{
 use super::problem::Problem;
 use super::sweep::Swept;
 use super::unknowns::Unknowns;
+use crate::bgk::rotation;
 use crate::flow::correction::{
     Around, Equations, Meets, Net, OUTWARD, Outer, Place, State, exchange, grow, share,
 };
 use crate::flow::face;
 use crate::flow::gas::Gas;
-use crate::flow::internal;
 
 /// Gas at rest.
 const REST: State = [1.0, 0.0, 0.0, 1.0, 1.0];
@@ -196,7 +196,7 @@ fn state_of(gas: &Gas, of: &Unknowns, cell: usize) -> State {
     let w = &of.cells[cell];
     let [n, ux, ur, _, t] = state(gas, w);
     let t_r = match (&gas.rotation, of.internal.get(cell)) {
-        (Some(rotation), Some(e)) => internal::temperatures(rotation, gas.linear, w, e)[1],
+        (Some(rotation), Some(e)) => rotation::temperatures(rotation, gas.linear, w, e)[1],
         _ => t,
     };
     [n, ux, ur, t, t_r]

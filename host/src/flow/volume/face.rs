@@ -2,8 +2,8 @@
 
 use super::gas::{MOMENTS, State, equilibrium, maxwellian};
 use super::nodes::Nodes;
+use crate::bgk::rotation;
 use crate::flow::gas::Gas;
-use crate::flow::internal;
 use rarefy_kernels::flow::volume::gas::add_flux;
 
 /// The gas behind one side, resolved.
@@ -97,7 +97,7 @@ impl<'a> Emitter<'a> {
         }
         if let Some(rotation) = &self.gas.rotation {
             let [unit, base] = &mut sums;
-            let [of_unit, of_base] = internal::emitted(
+            let [of_unit, of_base] = rotation::emitted(
                 rotation,
                 self.gas.linear,
                 wall.temperature,

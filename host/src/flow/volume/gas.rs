@@ -4,8 +4,8 @@ use std::f64::consts::PI;
 
 use rarefy_kernels::flow::volume::gas as kernels;
 
+use crate::bgk::rotation::{self, Relaxed};
 use crate::flow::gas::Gas;
-use crate::flow::internal::{self, Relaxed};
 
 pub(in crate::flow) use kernels::{DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
 
@@ -102,7 +102,7 @@ pub(in crate::flow) fn relaxed(
     coldest: f64,
 ) -> (Relaxed<UNKNOWNS, 4>, [Coefficients; 2]) {
     let rotation = gas.rotation.unwrap_or_default();
-    let mut to = internal::relaxed(&rotation, gas.linear, w, e);
+    let mut to = rotation::relaxed(&rotation, gas.linear, w, e);
     to.molecules = warmed(gas, &to.molecules, coldest);
     let mut molecules = coefficients(gas, &to.molecules);
     molecules[FREQUENCY] = gas.frequency(w[0], to.translational.max(coldest));

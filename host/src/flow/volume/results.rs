@@ -7,10 +7,10 @@ use super::problem::Problem;
 use super::space::across;
 use super::steady::Steady;
 use super::sweep::{SIDES, Swept};
+use crate::bgk::rotation;
 use crate::error::{Error, Result};
 use crate::flow::case::Case;
 use crate::flow::course::Ending;
-use crate::flow::internal;
 use crate::flow::{
     FacetPoint, Fields, Findings, Flux, Loads, Side, SurfacePoint, negative, passage,
 };
@@ -429,7 +429,7 @@ fn fields(steady: &Steady<'_>) -> Fields {
         if let Some((rotation, e)) = rotates {
             let mut both = [0.0; 2];
             if space.is_gas(k) {
-                both = internal::temperatures(&rotation, problem.gas.linear, w, e);
+                both = rotation::temperatures(&rotation, problem.gas.linear, w, e);
             }
             fields.add_rotation(&rotation, both, in_space([e[1], e[2], e[3]]));
             (0..3).for_each(|axis| heat[axis] += e[1 + axis]);

@@ -14,12 +14,12 @@ use super::problem::Problem;
 use super::space::{Space, across};
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
 use super::unknowns::{Carried, Unknowns};
+use crate::bgk::rotation;
 use crate::bgk::steady::anderson::Anderson;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 use crate::flow::course::{Course, Ending, Step};
 use crate::flow::gas::Gas;
-use crate::flow::internal;
 use crate::flow::machine::Machine;
 use crate::flow::ports;
 use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
@@ -199,7 +199,7 @@ impl<'a> Steady<'a> {
         };
         let internal = engine.run(&sweep, &input)?;
         let add =
-            |to: &mut [f64; MOMENTS], from| internal::add_flux(rotation, gas.linear, to, from);
+            |to: &mut [f64; MOMENTS], from| rotation::add_flux(rotation, gas.linear, to, from);
         let facets = swept.facets.iter_mut().zip(&internal.facets);
         facets.for_each(|(to, from)| add(to, from));
         for (to, from) in swept.sides.iter_mut().zip(&internal.sides) {
@@ -328,7 +328,7 @@ impl<'a> Steady<'a> {
                 if space.is_gas(k) {
                     let (to, _) = gas::relaxed(&problem.gas, w, e, coldest);
                     *w = gas::swept(&problem.gas, &to.molecules, sums);
-                    *e = internal::swept(&to.internal, [*energy, *x, *y, *z]);
+                    *e = rotation::swept(&to.internal, [*energy, *x, *y, *z]);
                 }
             });
         } else {

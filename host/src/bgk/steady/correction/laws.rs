@@ -17,7 +17,7 @@ pub(super) fn transport(plan: &Plan, temperature: f64) -> [f64; 2] {
 
 /// Change of the heat flux by a relaxation that the closure does not contain: with the Shakhov model the heat flux of S follows that of f.
 pub(super) fn lag(plan: &Plan, x: &[f64], y: &[f64], component: usize, cell: usize) -> f64 {
-    if !plan.shakhov {
+    if !plan.shakhov || plan.rotation.is_some() {
         return 0.0;
     }
     let at = component * plan.layout.cells + cell;

@@ -19,8 +19,11 @@
 //! Prog. Nucl. Energy 40 (2002) 3 (diffusion synthetic acceleration, and why it must be consistent).
 
 mod laws;
+mod line;
 mod plane;
 mod plates;
+mod rotating;
+mod rotating_shock;
 mod shock;
 
 use self::plane::PlaneCorrection;

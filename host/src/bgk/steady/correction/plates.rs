@@ -15,9 +15,12 @@
 
 use std::f64::consts::PI;
 
+use super::super::internal::{INTERNAL, InternalSums};
 use super::super::plan::{EAST, Plan, WEST};
 use super::super::sums::{Swept, flux};
 use super::laws::{lag, transport};
+use super::rotating::{Conduction, RotatingCell, add_internal, conduct, gained_internal};
+use crate::bgk::Rotation;
 
 /// The correction between two walls, or a wall and a mirror.
 pub(in crate::bgk::steady) struct PlatesCorrection {
@@ -35,6 +38,8 @@ struct Wall {
     conductance: f64,
     /// Fluxes of shear and energy about the wall's velocity and temperature, as the law has them, reckoned along x.
     fluxes: [f64; 2],
+    /// That of internal energy.
+    internal: f64,
     /// Density and temperature of the gas.
     gas: [f64; 2],
     /// The adjacent cell.
@@ -103,7 +108,7 @@ impl PlatesCorrection {
         let constant = missing / per;
         let density = |cell: usize, face: usize| density(cell, face, constant);
         gap.correct_cells(y, &shear, &energy, density);
-        gap.correct_walls(y, &shear, &energy.line, density);
+        gap.correct_walls(y, &shear, &energy, density);
     }
 }
 
@@ -122,6 +127,15 @@ struct Gap<'a> {
     stress: Vec<f64>,
     /// Change of each cell's heat flux across and along the gap by relaxation.
     lags: [Vec<f64>; 2],
+    /// What molecules that rotate have beside.
+    rotating: Option<Rotating<'a>>,
+}
+
+/// Molecules that rotate.
+struct Rotating<'a> {
+    rotation: &'a Rotation,
+    internal: &'a InternalSums,
+    cells: Vec<RotatingCell>,
 }
 
 /// The energy flux and the changes of temperature.
@@ -130,6 +144,8 @@ struct Energy {
     /// Measured heat flux of each cell, and its corrected velocity along the walls.
     conduction: Vec<f64>,
     velocity: Vec<f64>,
+    /// Changes of the temperature of rotation and the flux of internal energy at the faces, of molecules that rotate.
+    rotating: Option<Conduction>,
 }
 
 impl<'a> Gap<'a> {
@@ -150,11 +166,23 @@ impl<'a> Gap<'a> {
             fluxes: &swept.fluxes,
             built: swept.built.clone(),
             coefficients: about.iter().map(|a| transport(plan, a[2])).collect(),
-            walls: [WEST, EAST].map(|side| wall(plan, x, y, side, &about, &swept.fluxes)),
+            walls: [WEST, EAST].map(|side| wall(plan, x, y, side, &about, swept)),
             about,
             stress: Vec::new(),
             lags: [4, 5].map(|k| (0..cells).map(|i| lag(plan, x, y, k, i)).collect()),
+            rotating: None,
         };
+        if let (Some(rotation), Some(internal)) = (&plan.rotation, &swept.internal) {
+            let of = |i: usize| {
+                let passing = [gap.about[i][0], gap.mean(flux::MASS, i)];
+                RotatingCell::new(plan, rotation, [x, y], internal, i, passing)
+            };
+            gap.rotating = Some(Rotating {
+                rotation,
+                internal,
+                cells: (0..cells).map(of).collect(),
+            });
+        }
         gap.stress = (0..cells)
             .map(|i| gap.mean(flux::SHEAR, i) - gap.about[i][1] * gap.mean(flux::MASS, i))
             .collect();
@@ -214,10 +242,35 @@ impl<'a> Gap<'a> {
         let source: Vec<f64> = (0..cells)
             .map(|i| velocity[i] * (work + self.built[i]) + conduction[i] + self.lags[0][i])
             .collect();
+        let Some(rotating) = &self.rotating else {
+            return Energy {
+                line: self.constant(at, 1, &source),
+                conduction,
+                velocity,
+                rotating: None,
+            };
+        };
+        let source: Vec<f64> = (rotating.cells.iter().zip(&source))
+            .map(|(cell, source)| source + cell.conduction + cell.lags[0][0] + cell.lags[0][1])
+            .collect();
+        let laws = [0, 1].map(|side: usize| {
+            let wall = &self.walls[side];
+            [wall.conductance, at(wall) + wall.internal, wall.internal]
+        });
+        let (widths, freedom) = (&self.plan.widths[0], rotating.rotation.freedom);
+        let found = conduct(freedom, &rotating.cells, widths, &source, laws);
+        let faces = match &found {
+            Some(found) => found.faces.iter().map(|face| face[0]).collect(),
+            None => vec![0.0; cells + 1],
+        };
         Energy {
-            line: self.constant(at, 1, &source),
+            line: Line {
+                constant: found.as_ref().map_or(0.0, |found| found.constant),
+                faces,
+            },
             conduction,
             velocity,
+            rotating: found,
         }
     }
 
@@ -246,9 +299,30 @@ impl<'a> Gap<'a> {
                 average(&shear.faces, cell),
                 average(&energy.line.faces, cell),
             ];
-            if plan.shakhov {
-                let thickness: f64 = plan.thickness();
-                let along = self.lags[1][cell] * (thickness / (thickness + 3.0)).min(1.0);
+            let thickness: f64 = plan.thickness();
+            let thick = (thickness / (thickness + 3.0)).min(1.0);
+            if let Some(rotating) = &self.rotating {
+                let own = &rotating.cells[cell];
+                let mut whole = [0.0; 2];
+                if let Some(found) = &energy.rotating {
+                    let flux = 0.5 * (found.faces[cell][2] + found.faces[cell + 1][2]);
+                    let all = found.constant - energy.velocity[cell] * (work + self.built[cell]);
+                    whole = [all - flux - energy.conduction[cell], flux - own.conduction];
+                }
+                let theta = found_mean(energy.rotating.as_ref(), 1, cell);
+                let [density, rotational] = if plan.linear {
+                    [1.0, own.rotational + theta]
+                } else {
+                    [self.about[cell][0] + n, own.rotational + theta]
+                };
+                y[INTERNAL * cells + cell] =
+                    plan.internal_energy(rotating.rotation, density, rotational);
+                for (k, at) in [4, INTERNAL + 1].into_iter().enumerate() {
+                    y[at * cells + cell] += whole[k];
+                    y[(at + 1) * cells + cell] += own.lags[1][k] * thick;
+                }
+            } else if plan.shakhov {
+                let along = self.lags[1][cell] * thick;
                 y[4 * cells + cell] += energy.line.constant
                     - energy.velocity[cell] * (work + self.built[cell])
                     - energy.conduction[cell];
@@ -263,11 +337,12 @@ impl<'a> Gap<'a> {
         &self,
         y: &mut [f64],
         shear: &Line,
-        energy: &Line,
+        energy: &Energy,
         density: impl Fn(usize, usize) -> f64,
     ) {
         let plan = self.plan;
         let work = self.work(shear);
+        let line = &energy.line;
         for (side, wall) in [WEST, EAST].into_iter().zip(&self.walls) {
             let f = &self.fluxes[wall.face];
             let [n, t] = wall.gas;
@@ -275,7 +350,7 @@ impl<'a> Gap<'a> {
                 density(wall.cell, wall.face),
                 -f[flux::MASS] / n,
                 shear.faces[wall.face],
-                energy.faces[wall.face],
+                line.faces[wall.face],
             ];
             // Outgoing mass of the closure's polynomial.
             let mass = (t / PI).sqrt() * 0.5 * (change[0] + 0.5 * n * change[3] / t)
@@ -284,12 +359,23 @@ impl<'a> Gap<'a> {
                 y[plan.layout.faces_at() + plan.layout.faces[side]] += mass / s.rate[0];
             }
             let about = &self.about[wall.cell];
-            let heat = energy.constant
+            let internal = energy.rotating.as_ref().map(|found| found.faces[wall.face]);
+            let heat = line.constant
+                - internal.map_or(0.0, |[.., flux]| flux)
                 - wall.velocity * work
                 - (f[flux::ENERGY] - wall.velocity * f[flux::SHEAR])
                 + 1.25 * t * f[flux::MASS];
             let stress = shear.constant - f[flux::SHEAR] + wall.velocity * f[flux::MASS];
-            add_outgoing(plan, y, side, about, change, stress, heat);
+            let molecules = add_outgoing(plan, y, side, about, change, stress, heat);
+            if let (Some(rotating), Some([_, theta, flux])) = (&self.rotating, internal) {
+                let t_r = rotating.cells[wall.cell].rotational;
+                let carried = match plan.linear {
+                    true => 0.0,
+                    false => 0.25 * rotating.rotation.freedom * t_r * f[flux::MASS],
+                };
+                let heat = flux - (rotating.internal.fluxes[wall.face] - carried);
+                add_internal(plan, y, side, about, [t_r, theta, heat], &molecules);
+            }
         }
     }
 }
@@ -300,14 +386,7 @@ fn average(faces: &[f64], cell: usize) -> f64 {
 }
 
 /// The gas at a wall and what the wall's law needs.
-fn wall(
-    plan: &Plan,
-    x: &[f64],
-    y: &[f64],
-    side: usize,
-    about: &[[f64; 3]],
-    fluxes: &[[f64; flux::LEN]],
-) -> Wall {
+fn wall(plan: &Plan, x: &[f64], y: &[f64], side: usize, about: &[[f64; 3]], swept: &Swept) -> Wall {
     let (cell, face, sign) = if side == WEST {
         (0, 0, 1.0)
     } else {
@@ -321,7 +400,14 @@ fn wall(
         Some(wall) => wall,
         None => [t, u],
     };
-    let f = &fluxes[face];
+    let f = &swept.fluxes[face];
+    let mut internal = match (&plan.rotation, &swept.internal) {
+        (Some(_), Some(of)) if plan.linear => of.fluxes[face],
+        (Some(rotation), Some(of)) => {
+            of.fluxes[face] - 0.25 * rotation.freedom * temperature * f[flux::MASS]
+        }
+        _ => 0.0,
+    };
     let mut fluxes = [
         f[flux::SHEAR] - velocity * f[flux::MASS],
         f[flux::ENERGY] - velocity * f[flux::SHEAR]
@@ -334,6 +420,7 @@ fn wall(
     }) = exchanged(plan, x, y, side, [temperature, velocity])
     {
         let mirrored = (1.0 - accommodation) / (2.0 - accommodation);
+        internal += sign * 2.0 * mirrored * gained_internal(plan, x, y, side, temperature);
         for k in 0..2 {
             if plan.force == 0.0 {
                 // The same without the measured fluxes, whose roundoff a law of little accommodation multiplies by 1/alpha.
@@ -349,6 +436,7 @@ fn wall(
         velocity,
         conductance: accommodation / (2.0 - accommodation) * n * (t / PI).sqrt(),
         fluxes,
+        internal,
         gas: [n, t],
         cell,
         face,
@@ -401,7 +489,14 @@ fn exchanged(
     Some(sums)
 }
 
-/// Adds the closure's polynomial to the outgoing molecules that a side sends back.
+/// The mean over a cell of a change at the faces; 0 where there is none.
+fn found_mean(found: Option<&Conduction>, k: usize, cell: usize) -> f64 {
+    found.map_or(0.0, |found| {
+        0.5 * (found.faces[cell][k] + found.faces[cell + 1][k])
+    })
+}
+
+/// Adds the closure's polynomial to the outgoing molecules that a side sends back. Returns these, before and after.
 fn add_outgoing(
     plan: &Plan,
     y: &mut [f64],
@@ -410,11 +505,12 @@ fn add_outgoing(
     change: [f64; 4],
     stress: f64,
     heat: f64,
-) {
-    let Some(offset) = plan.record(side) else {
-        return;
-    };
+) -> Vec<[f64; 2]> {
     let count = plan.nodes.len();
+    let Some(offset) = plan.record(side) else {
+        return Vec::new();
+    };
+    let mut molecules = vec![[0.0; 2]; count];
     let [n, u, t] = *about;
     let q = [1.6 * heat, 0.0];
     let (before, after) = if plan.linear {
@@ -434,5 +530,7 @@ fn add_outgoing(
         for k in 0..2 {
             y[offset + k * count + node] += new[k] - old[k] + shear * weight[k];
         }
+        molecules[node] = [old[0], new[0] + shear * weight[0]];
     }
+    molecules
 }

@@ -15,13 +15,13 @@
 //! domain cuts off.
 //!
 //! The mass up to a face is an unknown of the face as well, `m_+ = m_- + h mean n'`. The other equations hardly determine the position of
-//! the wave, so its equation must take part in the elimination. The elimination runs from left to right by orthogonal reflections, which growing modes
-//! upstream of the wave do not disturb. It removes four unknowns of a face from the eight rows that hold them; four rows remain for the next
-//! face. The constants are columns that all rows carry.
+//! the wave, so its equation must take part in the [elimination](line), which growing modes upstream of the wave do not disturb.
 
 use super::super::plan::{EAST, Plan, WEST};
 use super::super::sums::{Swept, flux};
 use super::laws::{lag, transport};
+use super::line::{self, Elimination};
+use super::rotating_shock;
 
 /// The correction of a wave between two streams.
 pub(in crate::bgk::steady) struct ShockCorrection {
@@ -34,17 +34,13 @@ pub(in crate::bgk::steady) struct ShockCorrection {
 }
 
 /// Fluxes of mass, momentum and energy.
-const FLUXES: [usize; 3] = [flux::MASS, flux::MOMENTUM, flux::ENERGY];
+pub(super) const FLUXES: [usize; 3] = [flux::MASS, flux::MOMENTUM, flux::ENERGY];
 /// Unknowns of a face: density, velocity, temperature, and the mass up to it.
 const LOCAL: usize = 4;
 /// Unknowns that all rows share: three constants and the strength of the downstream stream.
-const SHARED: usize = 4;
-/// A row: the unknowns of two neighbouring faces, the shared ones, the right side.
-const ROW: usize = 2 * LOCAL + SHARED + 1;
-/// The column of the right side.
-const RIGHT: usize = ROW - 1;
+pub(super) const SHARED: usize = 4;
 
-type Row = [f64; ROW];
+pub(super) type Row = line::Row<LOCAL, SHARED>;
 
 impl ShockCorrection {
     pub(super) fn new(plan: &Plan, mass: f64) -> Self {
@@ -79,6 +75,9 @@ impl ShockCorrection {
     }
 
     pub(super) fn apply(&self, plan: &Plan, x: &[f64], swept: &Swept, y: &mut [f64]) {
+        if let Some(rotation) = &plan.rotation {
+            return rotating_shock::apply(self, plan, rotation, x, swept, y);
+        }
         let cells = plan.nx;
         let Some((faces, [.., strength])) = self.solve(plan, x, swept, y) else {
             return;
@@ -97,6 +96,21 @@ impl ShockCorrection {
         y[plan.layout.faces_at() + plan.layout.faces[EAST]] += strength;
     }
 
+    /// Derivative of a flux that leaves through a side by density, velocity and temperature.
+    pub(super) fn outgoing(&self, side: usize, k: usize) -> &[f64; 3] {
+        &self.outgoing[side][k]
+    }
+
+    /// A flux that the downstream stream sends in at strength 1.
+    pub(super) fn incoming(&self, k: usize) -> f64 {
+        self.incoming[k]
+    }
+
+    /// The mass that the domain lacks.
+    pub(super) fn missing(&self, plan: &Plan, y: &[f64]) -> f64 {
+        self.mass - plan.mass(y)
+    }
+
     /// Changes of density, velocity and temperature at the faces, and the shared unknowns.
     fn solve(
         &self,
@@ -107,53 +121,42 @@ impl ShockCorrection {
     ) -> Option<(Vec<[f64; LOCAL]>, [f64; SHARED])> {
         let cells = plan.nx;
         let fluxes = &swept.fluxes;
-        // The first four rows: what leaves at the left, and no mass yet.
-        let mut rows: Vec<Row> = (0..3)
-            .map(|k| self.leaving_row(WEST, k, fluxes[0]))
-            .collect();
-        rows.push({
-            let mut row = [0.0; ROW];
-            row[3] = 1.0;
-            row
-        });
-        let mut triangles: Vec<[Row; LOCAL]> = Vec::with_capacity(cells + 1);
+        let mut line = Elimination::new(cells + 1);
+        // What leaves at the left, and no mass yet.
+        line.add((0..3).map(|k| self.leaving_row(WEST, k, fluxes[0])));
+        let mut mass = Row::default();
+        mass.own[3] = 1.0;
+        line.add([mass]);
         for face in 0..=cells {
             let [n, u, _] = at_face(plan, y, face);
-            let mut row = [0.0; ROW];
-            (row[0], row[1], row[2 * LOCAL]) = (u, n, -1.0);
-            row[RIGHT] = -fluxes[face][flux::MASS];
-            rows.push(row);
+            let mut row = Row::default();
+            (row.own[0], row.own[1], row.shared[0]) = (u, n, -1.0);
+            row.right = -fluxes[face][flux::MASS];
+            line.add([row]);
             if face < cells {
-                rows.extend(cell_rows(plan, x, swept, y, face));
+                line.add(cell_rows(plan, x, swept, y, face));
             } else {
-                for k in 0..2 {
+                line.add((0..2).map(|k| {
                     let mut row = self.leaving_row(EAST, k, fluxes[cells]);
-                    row[2 * LOCAL + 3] = -self.incoming[k];
-                    rows.push(row);
-                }
-                let mut mass = [0.0; ROW];
-                mass[3] = 1.0;
-                mass[RIGHT] = self.mass - plan.mass(y);
-                rows.push(mass);
+                    row.shared[3] = -self.incoming[k];
+                    row
+                }));
+                mass.right = self.missing(plan, y);
+                line.add([mass]);
             }
-            triangles.push(eliminate(&mut rows)?);
+            line.advance()?;
         }
-        let matrix = nalgebra::Matrix4::from_fn(|i, j| rows[i][2 * LOCAL + j]);
-        let right = nalgebra::Vector4::from_fn(|i, _| rows[i][RIGHT]);
-        let shared: [f64; SHARED] = matrix.full_piv_lu().solve(&right)?.into();
-        let faces = substitute(&triangles, &shared);
-        let finite = faces.iter().flatten().chain(&shared).all(|v| v.is_finite());
-        finite.then_some((faces, shared))
+        line.solve()
     }
 
     /// The equation of an end: the constant flux `k` is that of its face.
-    fn leaving_row(&self, side: usize, k: usize, fluxes: [f64; flux::LEN]) -> Row {
-        let mut row = [0.0; ROW];
-        for (entry, a) in row.iter_mut().zip(&self.outgoing[side][k]) {
+    pub(super) fn leaving_row(&self, side: usize, k: usize, fluxes: [f64; flux::LEN]) -> Row {
+        let mut row = Row::default();
+        for (entry, a) in row.own.iter_mut().zip(&self.outgoing[side][k]) {
             *entry = -a;
         }
-        row[2 * LOCAL + k] = 1.0;
-        row[RIGHT] = fluxes[FLUXES[k]];
+        row.shared[k] = 1.0;
+        row.right = fluxes[FLUXES[k]];
         row
     }
 }
@@ -165,111 +168,50 @@ fn state(plan: &Plan, y: &[f64], cell: usize) -> [f64; 3] {
 }
 
 /// The same at a face: the mean of both cells.
-fn at_face(plan: &Plan, y: &[f64], face: usize) -> [f64; 3] {
+pub(super) fn at_face(plan: &Plan, y: &[f64], face: usize) -> [f64; 3] {
     let cells = [face.saturating_sub(1), face.min(plan.nx - 1)];
     let [a, b] = cells.map(|cell| state(plan, y, cell));
     [0, 1, 2].map(|k| 0.5 * (a[k] + b[k]))
 }
 
 /// The rows of a cell: momentum, energy, and the mass up to its right face.
-fn cell_rows(plan: &Plan, x: &[f64], swept: &Swept, y: &[f64], cell: usize) -> [Row; 3] {
+pub(super) fn cell_rows(plan: &Plan, x: &[f64], swept: &Swept, y: &[f64], cell: usize) -> [Row; 3] {
     let fluxes = &swept.fluxes;
     let measured = |k: usize| 0.5 * (fluxes[cell][k] + fluxes[cell + 1][k]);
     let (width, own) = (plan.widths[0][cell], state(plan, y, cell));
-    let [mu, kappa] = transport(plan, own[2]);
+    let [mu, mut kappa] = transport(plan, own[2]);
+    if plan.rotation.is_some() {
+        // Two temperatures have conductivities of their own.
+        kappa = 0.0;
+    }
     let (friction, conduction) = (4.0 / 3.0 * mu / width, kappa / width);
     let stress = measured(flux::MOMENTUM) - own[0] * (own[1] * own[1] + 0.5 * own[2]);
-    let (mut momentum, mut energy, mut mass) = ([0.0; ROW], [0.0; ROW], [0.0; ROW]);
+    let [mut momentum, mut energy, mut mass] = [Row::default(); 3];
     for (side, sign) in [(0, -1.0), (1, 1.0)] {
         let [n, u, t] = at_face(plan, y, cell + side);
-        let at = LOCAL * side;
-        momentum[at] = 0.5 * (u * u + 0.5 * t);
-        momentum[at + 1] = n * u - sign * friction;
-        momentum[at + 2] = 0.25 * n;
-        energy[at] = 0.5 * u * (0.5 * u * u + 1.25 * t);
-        energy[at + 1] = 0.5 * (1.5 * n * u * u + 1.25 * n * t + stress) - sign * own[1] * friction;
-        energy[at + 2] = 0.625 * n * u - sign * conduction;
-        mass[at] = -0.5 * width;
-        mass[at + 3] = sign;
+        let of = |row: &mut Row, values: [f64; LOCAL]| match side {
+            0 => row.own = values,
+            _ => row.next = values,
+        };
+        let [by_n, by_u, by_t] = [0.5 * (u * u + 0.5 * t), n * u - sign * friction, 0.25 * n];
+        of(&mut momentum, [by_n, by_u, by_t, 0.0]);
+        let [by_n, by_u, by_t] = [
+            0.5 * u * (0.5 * u * u + 1.25 * t),
+            0.5 * (1.5 * n * u * u + 1.25 * n * t + stress) - sign * own[1] * friction,
+            0.625 * n * u - sign * conduction,
+        ];
+        of(&mut energy, [by_n, by_u, by_t, 0.0]);
+        of(&mut mass, [-0.5 * width, 0.0, 0.0, sign]);
     }
-    momentum[2 * LOCAL + 1] = -1.0;
-    energy[2 * LOCAL + 2] = -1.0;
-    momentum[RIGHT] = -measured(flux::MOMENTUM);
-    energy[RIGHT] = -measured(flux::ENERGY) - lag(plan, x, y, 4, cell);
+    momentum.shared[1] = -1.0;
+    energy.shared[2] = -1.0;
+    momentum.right = -measured(flux::MOMENTUM);
+    energy.right = -measured(flux::ENERGY) - lag(plan, x, y, 4, cell);
     [momentum, energy, mass]
 }
 
-/// The unknowns of all faces from the triangles, from the last face to the first.
-fn substitute(triangles: &[[Row; LOCAL]], shared: &[f64; SHARED]) -> Vec<[f64; LOCAL]> {
-    let mut next = [0.0; LOCAL];
-    let mut faces = vec![[0.0; LOCAL]; triangles.len()];
-    for (face, rows) in faces.iter_mut().zip(triangles).rev() {
-        let mut own = [0.0; LOCAL];
-        for (column, row) in rows.iter().enumerate().rev() {
-            let known = |entries: &[f64], values: &[f64]| -> f64 {
-                entries.iter().zip(values).map(|(a, b)| a * b).sum()
-            };
-            let value = row[RIGHT]
-                - known(&row[column + 1..LOCAL], &own[column + 1..])
-                - known(&row[LOCAL..], &next)
-                - known(&row[2 * LOCAL..], shared);
-            own[column] = value / row[column];
-        }
-        (*face, next) = (own, own);
-    }
-    faces
-}
-
-/// Eliminates the unknowns of a face by Householder reflections, and moves those of the next face into their place.
-///
-/// Returns the triangular rows of the face; none where the unknowns are not determined.
-fn eliminate(rows: &mut Vec<Row>) -> Option<[Row; LOCAL]> {
-    for row in rows.iter_mut() {
-        let largest = row[..RIGHT]
-            .iter()
-            .fold(0.0_f64, |most, v| most.max(v.abs()));
-        if largest > 0.0 {
-            row.iter_mut().for_each(|v| *v /= largest);
-        }
-    }
-    for column in 0..LOCAL {
-        let rows = &mut rows[column..];
-        let norm = rows
-            .iter()
-            .map(|row| row[column].powi(2))
-            .sum::<f64>()
-            .sqrt();
-        if !(norm > 0.0 && norm.is_finite()) {
-            return None;
-        }
-        let diagonal = norm.copysign(-rows[0][column]);
-        let mut reflection: Vec<f64> = rows.iter().map(|row| row[column]).collect();
-        reflection[0] -= diagonal;
-        let square: f64 = reflection.iter().map(|v| v * v).sum();
-        for k in column..ROW {
-            let along: f64 = rows
-                .iter()
-                .zip(&reflection)
-                .map(|(row, v)| row[k] * v)
-                .sum();
-            for (row, v) in rows.iter_mut().zip(&reflection) {
-                row[k] -= 2.0 * along / square * v;
-            }
-        }
-    }
-    let mut triangle = [[0.0; ROW]; LOCAL];
-    for (kept, row) in triangle.iter_mut().zip(rows.drain(..LOCAL)) {
-        *kept = row;
-    }
-    for row in rows.iter_mut() {
-        row.copy_within(LOCAL..2 * LOCAL, 0);
-        row[LOCAL..2 * LOCAL].fill(0.0);
-    }
-    Some(triangle)
-}
-
 /// Density, velocity and temperature of the stream at a side, by its discrete moments.
-fn stream(plan: &Plan, side: usize) -> [f64; 3] {
+pub(super) fn stream(plan: &Plan, side: usize) -> [f64; 3] {
     let [n, momentum, _, energy] = plan.ends()[side];
     let u = momentum / n;
     [n, u, (energy / n - u * u) / 1.5]

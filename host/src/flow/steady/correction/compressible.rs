@@ -1,10 +1,10 @@
 //! The correction of nonlinear flows in a plane, by the compressible equations ([`crate::flow::correction::Equations`]).
 
 use super::change::{Correction, Moved};
+use crate::bgk::rotation;
 use crate::flow::correction::{Equations, Meets, Net, OUTWARD, Outer, Place, State, exchange};
 use crate::flow::face::Border;
 use crate::flow::gas::{Gas, InternalEnergy, UNKNOWNS};
-use crate::flow::internal;
 use crate::flow::problem::Problem;
 use crate::flow::steady::sweep::Swept;
 use crate::flow::steady::unknowns::Unknowns;
@@ -170,7 +170,7 @@ fn state_of(gas: &Gas, of: &Unknowns, cell: usize) -> State {
     let t_r = match (&gas.rotation, &of.internal) {
         (Some(rotation), Some(internal)) => {
             let e: &InternalEnergy = &internal.cells[cell];
-            internal::temperatures(rotation, false, w, e)[1]
+            rotation::temperatures(rotation, false, w, e)[1]
         }
         _ => t,
     };

@@ -2,9 +2,9 @@
 
 use std::f64::consts::PI;
 
+use crate::bgk::rotation::Matrix;
 use crate::flow::correction::{Entry, Place};
 use crate::flow::face::Border;
-use crate::flow::internal::Matrix;
 use crate::flow::problem::Problem;
 use crate::flow::space::Space;
 

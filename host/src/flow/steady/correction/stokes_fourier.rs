@@ -24,10 +24,10 @@ use std::f64::consts::PI;
 
 use super::change::{Correction, Moved};
 use super::elements::{Edge, Element, Heat, edges, element, flow_equations, heat_equations};
+use crate::bgk::rotation::{self, Matrix};
 use crate::error::Result;
 use crate::flow::correction::{Around, Dissection, Entry, Factors, PARTS, Place, State, Vertices};
 use crate::flow::face::Border;
-use crate::flow::internal::{self, Matrix};
 use crate::flow::problem::Problem;
 use crate::flow::steady::sweep::Swept;
 use crate::flow::steady::unknowns::Unknowns;
@@ -208,7 +208,7 @@ impl StokesFourier {
                 (internal, &next.internal, &gas.rotation)
             {
                 let [t, t_r] =
-                    internal::temperatures(rotation, true, &next.cells[cell], &of.cells[cell]);
+                    rotation::temperatures(rotation, true, &next.cells[cell], &of.cells[cell]);
                 let energy = 0.5 * delta * swept.cells[cell][0];
                 sources[0] += energy;
                 sources[1] = energy + delta * rotation.exchange(1.0) * (t - t_r);

@@ -18,9 +18,11 @@
 //!
 //! E streams as F does and meets it in the cells alone. So a sweep of E is one more sweep of the velocities, with another equilibrium.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::Species;
+use super::{Model, Species};
 use crate::error::{Error, Result};
 
 /// Share of the time Z mu/p in the time of relaxation by Jeans, which counts collisions of time pi mu/(4 p) and relaxes to T_t: Z = (pi/4) 3/(3 + d) Z_J.
@@ -59,12 +61,22 @@ impl TryFrom<NumberOrText> for RotationalCollisions {
     type Error = Error;
 
     fn try_from(from: NumberOrText) -> Result<Self> {
-        let text = match from {
-            NumberOrText::Number(z) => return Ok(Self::Constant(z)),
-            NumberOrText::Text(text) => text,
-        };
+        match from {
+            NumberOrText::Number(z) => Ok(Self::Constant(z)),
+            NumberOrText::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl FromStr for RotationalCollisions {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
         if text == "air" {
             return Ok(Self::Air);
+        }
+        if let Ok(z) = text.parse() {
+            return Ok(Self::Constant(z));
         }
         let numbers = text.strip_prefix("parker:").and_then(|rest| {
             let (z_inf, t_star) = rest.split_once(',')?;
@@ -139,7 +151,7 @@ impl RotationalCollisions {
 }
 
 /// The rotation of a gas's molecules.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rotation {
     /// Internal degrees of freedom d, any positive number: 2 of molecules of two atoms.
     pub freedom: f64,
@@ -199,6 +211,87 @@ impl Species {
     }
 }
 
+/// What a user says of the rotation of a gas's molecules.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RotationGiven {
+    pub(crate) species: Option<Species>,
+    /// The temperature 1 in K.
+    pub(crate) kelvin: Option<f64>,
+    pub(crate) freedom: Option<f64>,
+    pub(crate) collisions: Option<RotationalCollisions>,
+    pub(crate) prandtl: Option<f64>,
+    pub(crate) eucken: Option<[f64; 2]>,
+}
+
+impl RotationGiven {
+    /// The rotation of the molecules of a model; none of single atoms. Numbers are not checked.
+    ///
+    /// # Errors
+    /// Numbers without a rotation, a rotation of single atoms, collisions that depend on a temperature that is not given.
+    pub(crate) fn rotation(&self, model: Model) -> Result<Option<Rotation>> {
+        let own = self.species.and_then(Species::rotation);
+        let keys = [
+            ("internal_dof", self.freedom.is_some()),
+            ("z_rot", self.collisions.is_some()),
+            ("eucken", self.eucken.is_some()),
+        ];
+        if model != Model::Polyatomic {
+            if let Some((key, _)) = keys.iter().find(|(_, given)| *given) {
+                return Err(Error::invalid(
+                    format!("gas.{key}"),
+                    "a model without rotation",
+                    "the model polyatomic, to which it belongs",
+                ));
+            }
+            return match (self.species, own) {
+                (Some(gas), Some(_)) => Err(Error::invalid(
+                    "gas.model",
+                    format!("a model of single atoms for {gas:?}").to_lowercase(),
+                    "the model polyatomic, which this gas has by itself",
+                )),
+                _ => Ok(None),
+            };
+        }
+        if let (Some(gas), None) = (self.species, own) {
+            return Err(Error::invalid(
+                "gas.model",
+                format!("polyatomic for {gas:?}").to_lowercase(),
+                "the model shakhov or bgk: single atoms do not rotate",
+            ));
+        }
+        let own = own.unwrap_or_default();
+        let own = match self.kelvin {
+            Some(kelvin) if kelvin > 0.0 => own.at(kelvin),
+            _ => own,
+        };
+        if self.collisions.is_some_and(|z| z.varies()) && self.kelvin.is_none() {
+            return Err(Error::invalid(
+                "gas.z_rot",
+                "collisions that depend on the temperature",
+                "a number, or gas, pressure, temperature and length in SI units",
+            ));
+        }
+        if let (Some(_), Some(prandtl)) = (self.eucken, self.prandtl) {
+            return Err(Error::invalid(
+                "gas.prandtl",
+                prandtl,
+                "no Prandtl number beside eucken, from which it follows",
+            ));
+        }
+        let mut rotation = Rotation {
+            freedom: self.freedom.unwrap_or(own.freedom),
+            collisions: self.collisions.unwrap_or(own.collisions),
+            prandtl: self.prandtl.unwrap_or(own.prandtl),
+            eucken: self.eucken,
+            kelvin: own.kelvin,
+        };
+        if self.eucken.is_some() {
+            rotation.prandtl = rotation.prandtl_at(rotation.relaxation(1.0));
+        }
+        Ok(Some(rotation))
+    }
+}
+
 /// Rates of both heat fluxes over the collision frequency, `d(q_t, q_r)/dt = -nu A (q_t, q_r)`.
 pub type Matrix = [[f64; 2]; 2];
 
@@ -211,12 +304,12 @@ impl Rotation {
     /// The time Z of a cell.
     ///
     /// Very cold gas of Parker's formula would take fewer collisions than keep both temperatures positive: Z is at least 1.
-    pub(in crate::flow) fn relaxation_of(&self, temperature: f64) -> f64 {
+    pub(crate) fn relaxation_of(&self, temperature: f64) -> f64 {
         self.relaxation(temperature.max(f64::MIN_POSITIVE)).max(1.0)
     }
 
     /// Rate of the internal energy that a cell gains, `nu n (T - T_r) d/(4 Z)`, over `nu n (T_t - T_r)`.
-    pub(in crate::flow) fn exchange(&self, temperature: f64) -> f64 {
+    pub(crate) fn exchange(&self, temperature: f64) -> f64 {
         0.75 * self.freedom / ((3.0 + self.freedom) * self.relaxation_of(temperature))
     }
 
@@ -233,6 +326,13 @@ impl Rotation {
             ],
             None => [[tt, tr], [rt, self.inverse_diffusion() + 0.5 * x]],
         }
+    }
+
+    /// The inverse of the matrix A at a temperature of translation.
+    pub(crate) fn inverse_rates(&self, temperature: f64) -> Matrix {
+        let [[tt, tr], [rt, rr]] = self.matrix(self.relaxation_of(temperature));
+        let determinant = tt * rr - tr * rt;
+        [[rr, -tr], [-rt, tt]].map(|row| row.map(|part| part / determinant))
     }
 
     /// `A_tt`, `A_tr` and `A_rt` at a relaxation time Z, which follow from d alone, and x = 3/((3 + d) Z).
@@ -359,13 +459,13 @@ impl Rotation {
 
 /// The state to which a cell's molecules and their internal energy relax.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::flow) struct Relaxed<const W: usize, const E: usize> {
+pub(crate) struct Relaxed<const W: usize, const E: usize> {
     /// Density, momentum, energy of translation at T*, and Q_t.
-    pub(in crate::flow) molecules: [f64; W],
+    pub(crate) molecules: [f64; W],
     /// Internal energy at T_r*, and Q_r.
-    pub(in crate::flow) internal: [f64; E],
+    pub(crate) internal: [f64; E],
     /// The temperature of translation, which the frequency has.
-    pub(in crate::flow) translational: f64,
+    pub(crate) translational: f64,
 }
 
 /// Square of the mean velocity of a cell, zero in the linearised equation.
@@ -379,12 +479,7 @@ fn square(linear: bool, w: &[f64]) -> f64 {
 
 /// Temperatures of translation and rotation of a cell in space or in a plane, or their perturbations: `w` has density, momentum, energy of translation and heat flux,
 /// `e` internal energy and its flux.
-pub(in crate::flow) fn temperatures(
-    rotation: &Rotation,
-    linear: bool,
-    w: &[f64],
-    e: &[f64],
-) -> [f64; 2] {
+pub(crate) fn temperatures(rotation: &Rotation, linear: bool, w: &[f64], e: &[f64]) -> [f64; 2] {
     let (energy, half) = (w[w.len() / 2], 0.5 * rotation.freedom);
     match linear {
         true => [energy / 1.5 - w[0], e[0] / half],
@@ -396,7 +491,7 @@ pub(in crate::flow) fn temperatures(
 }
 
 /// The state to which a cell relaxes.
-pub(in crate::flow) fn relaxed<const W: usize, const E: usize>(
+pub(crate) fn relaxed<const W: usize, const E: usize>(
     rotation: &Rotation,
     linear: bool,
     w: &[f64; W],
@@ -429,7 +524,7 @@ pub(in crate::flow) fn relaxed<const W: usize, const E: usize>(
 }
 
 /// The internal energy after a sweep, from the one to which a cell relaxed: `sums` are those of `E - S_E` and of `c (E - S_E)`.
-pub(in crate::flow) fn swept<const E: usize>(relaxed: &[f64; E], sums: [f64; E]) -> [f64; E] {
+pub(crate) fn swept<const E: usize>(relaxed: &[f64; E], sums: [f64; E]) -> [f64; E] {
     let mut next = *relaxed;
     next[0] += sums[0];
     for k in 1..E {
@@ -439,7 +534,7 @@ pub(in crate::flow) fn swept<const E: usize>(relaxed: &[f64; E], sums: [f64; E])
 }
 
 /// The warning of a gas that is outside of the temperatures in K at which its molecules rotate alone.
-pub(in crate::flow) fn beyond(species: Species, [least, most]: [f64; 2]) -> Option<String> {
+pub(crate) fn beyond(species: Species, [least, most]: [f64; 2]) -> Option<String> {
     let [low, high] = species.rotates_alone()?;
     if most > high {
         return Some(format!(
@@ -456,7 +551,7 @@ pub(in crate::flow) fn beyond(species: Species, [least, most]: [f64; 2]) -> Opti
 /// Flux of internal energy from a wall of a temperature, for density 1 and for density 0, from the fluxes of mass of both.
 ///
 /// In the linearised equation the molecules carry that of the Maxwellian at rest too.
-pub(in crate::flow) fn emitted(
+pub(crate) fn emitted(
     rotation: &Rotation,
     linear: bool,
     temperature: f64,
@@ -471,7 +566,7 @@ pub(in crate::flow) fn emitted(
 }
 
 /// Adds to moments of a flux of molecules, of which the first is the mass and the last twice the energy, the flux of their internal energy.
-pub(in crate::flow) fn add_flux<const M: usize>(
+pub(crate) fn add_flux<const M: usize>(
     rotation: &Rotation,
     linear: bool,
     moments: &mut [f64; M],
