@@ -7,6 +7,7 @@ mod bgk_boltzmann_flow;
 mod bgk_boltzmann_plates;
 mod bgk_boltzmann_steady;
 mod bgk_plates_strong;
+mod bgk_rotation;
 mod bgk_steady;
 mod boltzmann_cli;
 mod cli;

@@ -152,6 +152,7 @@ impl RotationalCollisions {
 
 /// The rotation of a gas's molecules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Rotation {
     /// Internal degrees of freedom d, any positive number: 2 of molecules of two atoms.
     pub freedom: f64,

@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use super::output::Quantity;
+use super::plot::{COLOURS, Curve, Stroke};
 use super::text::kept_as_text;
+use crate::bgk::steady::RotatingMoments;
 use crate::bgk::{Rotation, RotationalCollisions};
 use crate::error::Error;
 
@@ -54,4 +57,49 @@ pub(super) fn recorded(rotation: &Rotation) -> Value {
         "eucken_factors": rotation.eucken_factors(z),
         "bulk_viscosity": rotation.bulk_viscosity(z),
     })
+}
+
+/// A row of a profile that has what a cell has of rotation.
+pub(super) trait Rotates {
+    fn rotating(&self) -> &RotatingMoments;
+}
+
+/// The columns of rotation in a profile.
+pub(super) fn columns<R: Rotates>() -> [Quantity<R>; 3] {
+    [
+        (
+            "temperature_translational",
+            |p| p.rotating().temperature_translational,
+            Some(("temperature_translational_k", |u| u.temperature_k)),
+        ),
+        (
+            "temperature_rotational",
+            |p| p.rotating().temperature_rotational,
+            Some(("temperature_rotational_k", |u| u.temperature_k)),
+        ),
+        (
+            "heat_flux_rotational",
+            |p| p.rotating().heat_flux_rotational[0],
+            Some(("heat_flux_rotational_w_m2", |u| u.heat_flux_w_m2)),
+        ),
+    ]
+}
+
+/// Curves of both temperatures over the places `x`; none where the molecules do not rotate.
+pub(super) fn curves(
+    x: &[f64],
+    cells: &[RotatingMoments],
+    shown: impl Fn(f64) -> f64,
+) -> Vec<Curve> {
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    let curve = |label: &str, colour: usize, of: fn(&RotatingMoments) -> f64| {
+        let points = x.iter().zip(cells).map(|(x, m)| (*x, shown(of(m))));
+        Curve::new(label, points, COLOURS[colour]).stroke(Stroke::Dashed)
+    };
+    vec![
+        curve("of translation", 3, |m| m.temperature_translational),
+        curve("of rotation", 4, |m| m.temperature_rotational),
+    ]
 }

@@ -144,6 +144,7 @@ impl Flow for ShockArgs {
         let (mean, spread) = profile.face_fluxes(&ended.before, &ended.after, &ended.left, rate);
         Ok(Found {
             profile,
+            rotation: Vec::new(),
             fluxes: mean,
             spread,
         })
@@ -182,6 +183,7 @@ impl Flow for ShockArgs {
                 _ => pointwise,
             },
             fluxes: std::array::from_fn(|k| 0.5 * (entering[k] + leaving[k])),
+            rotation: solution.rotation.clone(),
             profile,
         })
     }

@@ -123,7 +123,13 @@ impl PyProblem {
     #[staticmethod]
     #[pyo3(signature = (mach, given, grid = None))]
     fn shock(mach: f64, given: &Bound<'_, PyDict>, grid: Option<[usize; 4]>) -> PyResult<Self> {
-        let mut shock: Shock = with_given(&Shock::new(mach).map_err(raise)?, given)?;
+        let mach = Mach::new(mach).map_err(raise)?;
+        // The gas decides the tails of the wave, and the velocities.
+        let gas = match given.get_item("gas")? {
+            Some(gas) => with_given(&Gas::default(), gas.cast::<PyDict>()?)?,
+            None => Gas::default(),
+        };
+        let mut shock: Shock = with_given(&Shock::of(mach, gas), given)?;
         if let Some(grid) = grid {
             shock = shock.on_grid(grid).map_err(raise)?;
         }

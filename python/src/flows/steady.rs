@@ -5,7 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySolver, channel};
+use rarefy::bgk::steady::{
+    Exchange, Nodes, RotatingMoments, SteadyConfig, SteadyProblem, SteadySolver, channel,
+};
 use rarefy::bgk::{Cavity, Gas, Mach, Space};
 
 use super::problem::PyProblem;
@@ -364,6 +366,7 @@ impl PySteady {
         dict.set_item("error_estimate", found.error_estimate)?;
         dict.set_item("downstream_excess", found.downstream_excess)?;
         dict.set_item("flow_rate", rate)?;
+        dict.set_item("rotation", rotation(py, &found.rotation)?)?;
         if let (Some(mach), Some(space)) = (self.mach, self.space) {
             dict.set_item("shock", profile(py, mach, &space, &found.cells)?)?;
         }
@@ -373,6 +376,26 @@ impl PySteady {
         }
         Ok(dict)
     }
+}
+
+/// What the cells have of rotation, of a flow on a line; nothing where the molecules do not rotate.
+fn rotation<'py>(py: Python<'py>, cells: &[RotatingMoments]) -> PyResult<Bound<'py, PyDict>> {
+    if cells.is_empty() {
+        return Ok(PyDict::new(py));
+    }
+    let names = [
+        "temperature_translational",
+        "temperature_rotational",
+        "heat_flux_rotational",
+    ];
+    let row = |m: &RotatingMoments| {
+        [
+            m.temperature_translational,
+            m.temperature_rotational,
+            m.heat_flux_rotational[0],
+        ]
+    };
+    columns(py, names, cells.iter().map(row))
 }
 
 fn exchange<'py>(py: Python<'py>, side: &[Exchange]) -> PyResult<Bound<'py, PyDict>> {

@@ -12,7 +12,7 @@ use crate::bgk::{Moments, Units};
 use crate::cli::output::{self, Quantity};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::{Output, Report};
-use crate::cli::rotation::recorded;
+use crate::cli::rotation::{self, Rotates, recorded};
 use crate::cli::steady;
 use crate::cli::summary::Summary;
 use crate::cli::text::{fixed, name_of, seven, short};
@@ -21,6 +21,12 @@ use crate::error::Result;
 
 /// A cell of the profile: its place, its moments, and what it has of rotation.
 type Row<'a> = (f64, &'a Moments, RotatingMoments);
+
+impl Rotates for Row<'_> {
+    fn rotating(&self) -> &RotatingMoments {
+        &self.2
+    }
+}
 
 /// Work of the shear stress.
 fn work_of(m: &Moments) -> f64 {
@@ -153,21 +159,7 @@ impl Outcome<'_> {
             quantities.push(("energy_flux", |p| p.1.heat_flux[0] + work_of(p.1), None));
         }
         if !self.solution.rotation.is_empty() {
-            quantities.push((
-                "temperature_translational",
-                |p| p.2.temperature_translational,
-                Some(("temperature_translational_k", |u| u.temperature_k)),
-            ));
-            quantities.push((
-                "temperature_rotational",
-                |p| p.2.temperature_rotational,
-                Some(("temperature_rotational_k", |u| u.temperature_k)),
-            ));
-            quantities.push((
-                "heat_flux_rotational",
-                |p| p.2.heat_flux_rotational[0],
-                Some(("heat_flux_rotational_w_m2", |u| u.heat_flux_w_m2)),
-            ));
+            quantities.extend(rotation::columns());
         }
         let units = self.units.as_ref().filter(|_| !self.args.is_linear());
         let rotating = |cell: usize| self.solution.rotation.get(cell).copied();
@@ -215,10 +207,11 @@ impl Outcome<'_> {
                 vec![panel(&scaled(velocity), curves), stress]
             }
             Kind::Fourier => {
-                let curves = vec![curve("T", 0, &|m| m.temperature), self.reference_slope()];
+                let mut curves = vec![curve("T", 0, &|m| m.temperature), self.reference_slope()];
+                curves.extend(rotation::curves(&self.x, &self.solution.rotation, |t| t));
                 let density = vec![curve("n", 2, &|m| m.density)];
                 vec![
-                    panel(&scaled("temperature T / T_0"), self.with_rotation(curves)),
+                    panel(&scaled("temperature T / T_0"), curves),
                     panel(&scaled("density n / n_0"), density),
                 ]
             }
@@ -236,18 +229,6 @@ impl Outcome<'_> {
             ),
             panels,
         }
-    }
-
-    /// Curves of the temperature, with those of translation and rotation where the molecules rotate.
-    fn with_rotation(&self, mut curves: Vec<Curve>) -> Vec<Curve> {
-        let cells = || self.x.iter().zip(&self.solution.rotation);
-        if !self.solution.rotation.is_empty() {
-            let translational = cells().map(|(x, m)| (*x, m.temperature_translational));
-            let rotational = cells().map(|(x, m)| (*x, m.temperature_rotational));
-            curves.push(Curve::new("T_t", translational, COLOURS[1]).stroke(Stroke::Dotted));
-            curves.push(Curve::new("T_r", rotational, COLOURS[3]).stroke(Stroke::Dashed));
-        }
-        curves
     }
 
     /// The straight line from plate to plate, which holds without slip or jump.

@@ -3,17 +3,28 @@
 use serde_json::{Map, Value, json};
 
 use super::parameters::ShockArgs;
+use crate::bgk::steady::RotatingMoments;
 use crate::bgk::{ShockPoint, ShockProfile, mean_free_path};
 use crate::cli::flow::{Counts, Outcome};
 use crate::cli::known::{self, Point};
 use crate::cli::output::{self, Quantity};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::Output;
+use crate::cli::rotation::{self, Rotates, recorded};
 use crate::cli::summary::Summary;
 use crate::cli::text::{fixed, short};
 use crate::cli::verify::Verified;
 use crate::collision::Scattering;
 use crate::error::Result;
+
+/// A cell of the profile: its moments, and what it has of rotation.
+type Row<'a> = (&'a ShockPoint, RotatingMoments);
+
+impl Rotates for Row<'_> {
+    fn rotating(&self) -> &RotatingMoments {
+        &self.1
+    }
+}
 
 /// Names of the fluxes that are constant along the wave.
 const FLUXES: [&str; 3] = ["mass", "momentum", "energy"];
@@ -21,6 +32,8 @@ const FLUXES: [&str; 3] = ["mass", "momentum", "energy"];
 /// The results of a run.
 pub(in crate::cli) struct Found {
     pub(super) profile: ShockProfile,
+    /// What the cells have of rotation; empty where the molecules do not rotate.
+    pub(super) rotation: Vec<RotatingMoments>,
     /// Mass, momentum and energy through the faces: the mean.
     pub(super) fluxes: [f64; 3],
     /// The spread relative to it.
@@ -59,6 +72,7 @@ impl Outcome<ShockArgs> {
             profile,
             fluxes,
             spread,
+            ..
         } = &self.found;
         let named = |values: &[f64; 3]| -> Map<String, Value> {
             let pairs = FLUXES.iter().zip(values);
@@ -82,6 +96,9 @@ impl Outcome<ShockArgs> {
             "upstream": mach.upstream(),
             "downstream": mach.downstream(),
         });
+        if let Some(rotation) = self.flow.shared.gas.gas().rotating() {
+            result["rotation"] = recorded(&rotation);
+        }
         if let Some(units) = &self.units {
             result["thickness_m"] = json!(thickness * units.length_m);
             result["least_heat_flux_w_m2"] = json!(extremes.least_heat_flux * units.heat_flux_w_m2);
@@ -107,31 +124,37 @@ impl Outcome<ShockArgs> {
 
     /// The profile in the units of the solver, and beside it in SI units where the case was in these.
     fn profile_table(&self) -> Result<Vec<u8>> {
-        let quantities: [Quantity<&ShockPoint>; 6] = [
-            ("x", |p| p.x, Some(("x_m", |u| u.length_m))),
+        let mut quantities: Vec<Quantity<Row>> = vec![
+            ("x", |p| p.0.x, Some(("x_m", |u| u.length_m))),
             (
                 "density",
-                |p| p.density,
+                |p| p.0.density,
                 Some(("density_kg_m3", |u| u.density_kg_m3)),
             ),
             (
                 "velocity",
-                |p| p.velocity,
+                |p| p.0.velocity,
                 Some(("velocity_m_s", |u| u.velocity_m_s)),
             ),
             (
                 "temperature",
-                |p| p.temperature,
+                |p| p.0.temperature,
                 Some(("temperature_k", |u| u.temperature_k)),
             ),
-            ("pxx", |p| p.pxx, Some(("pxx_pa", |u| u.pressure_pa))),
+            ("pxx", |p| p.0.pxx, Some(("pxx_pa", |u| u.pressure_pa))),
             (
                 "heat_flux",
-                |p| p.heat_flux,
+                |p| p.0.heat_flux,
                 Some(("heat_flux_w_m2", |u| u.heat_flux_w_m2)),
             ),
         ];
-        output::profile(&quantities, &self.found.profile.points, self.units.as_ref())
+        let rotating = &self.found.rotation;
+        if !rotating.is_empty() {
+            quantities.extend(rotation::columns());
+        }
+        let points = self.found.profile.points.iter().enumerate();
+        let rows = points.map(|(cell, p)| (p, rotating.get(cell).copied().unwrap_or_default()));
+        output::profile(&quantities, rows, self.units.as_ref())
     }
 
     fn title(&self) -> String {
@@ -161,13 +184,9 @@ impl Outcome<ShockArgs> {
     fn plot(&self) -> Figure {
         let (before, after) = (self.flow.mach.upstream(), self.flow.mach.downstream());
         let reach = 4.0 * self.found.profile.thickness();
-        let shown: Vec<_> = self
-            .found
-            .profile
-            .points
-            .iter()
-            .filter(|p| p.x > -reach && p.x < 0.7 * reach)
-            .collect();
+        let is_shown = |p: &ShockPoint| p.x > -reach && p.x < 0.7 * reach;
+        let points = || self.found.profile.points.iter();
+        let shown: Vec<_> = points().filter(|p| is_shown(p)).collect();
         // Heat fluxes and positions of a case in SI units are in these.
         let (long, warm) = match &self.units {
             Some(units) => (units.length_m, units.heat_flux_w_m2),
@@ -218,6 +237,15 @@ impl Outcome<ShockArgs> {
                 share(&|p| p.temperature, before.temperature, after.temperature),
             ),
         ];
+        let (places, rotating): (Vec<f64>, Vec<_>) = points()
+            .zip(&self.found.rotation)
+            .filter(|(p, _)| is_shown(p))
+            .map(|(p, m)| (long * p.x, *m))
+            .unzip();
+        let [cold, hot] = [before.temperature, after.temperature];
+        jumps.extend(rotation::curves(&places, &rotating, |t| {
+            (t - cold) / (hot - cold)
+        }));
         jumps.extend(dots("density, converged", 0, &|p| p.density));
         jumps.extend(dots("temperature, converged", 1, &|p| p.temperature));
         let mut heat = vec![curve("heat flux", 3, q)];

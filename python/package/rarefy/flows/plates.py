@@ -32,6 +32,8 @@ class PlatesResult(FlowResult):
         Velocity of the gas at the plate per U or per X/2, or excess of its temperature per dT.
     faces
         What passes each plate, by ``"left"`` and ``"right"``.
+    temperature_translational, temperature_rotational, heat_flux_rotational
+        Of molecules that rotate: both temperatures, and the part of ``qx`` that is internal energy; else None.
     discretisation_error, accuracy
         Errors of ``flux`` and ``at_wall``, as those of :class:`ShockResult`.
     """
@@ -43,8 +45,13 @@ class PlatesResult(FlowResult):
     residuals: Array
     error_estimate: float
     faces: dict[str, Any]
+    temperature_translational: Array | None = None
+    temperature_rotational: Array | None = None
+    heat_flux_rotational: Array | None = None
     discretisation_error: Errors | None = None
     accuracy: dict[str, Any] | None = None
+
+    _columns = (*FlowResult._columns, "temperature_translational", "temperature_rotational", "heat_flux_rotational")
 
     def plot(self, name: str | None = None, ax: Any = None) -> Any:
         """Plot a field between the plates, by default that which is driven; returns the axes of matplotlib."""
@@ -170,7 +177,7 @@ def _plates(
     flow = Flow(kind, boltzmann, False, int(boltzmann), len(first.solver.centres(0)), counts, 0.0, solve, first, quantities)
 
     def result(solver: Solver, course: dict[str, Any]) -> PlatesResult:
-        fields, faces, estimate = solver.found("fields", "faces", "error_estimate")
+        fields, rotation, faces, estimate = solver.found("fields", "rotation", "faces", "error_estimate")
         left, right = ({name: float(value[0]) for name, value in faces[side].items()} for side in ("left", "right"))
         flux, at_wall = measured(solver)
         return PlatesResult(
@@ -185,6 +192,7 @@ def _plates(
             at_wall=at_wall,
             error_estimate=estimate,
             faces={"left": left, "right": right},
+            **rotation,
         )
 
     return solved(flow, result, verify, accuracy, progress)
@@ -205,6 +213,9 @@ def couette(
     model: Model | None = None,
     prandtl: float | None = None,
     omega: float | None = None,
+    internal_dof: float | None = None,
+    z_rot: float | None = None,
+    eucken: tuple[float, float] | None = None,
     scattering: str | None = None,
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
@@ -239,7 +250,7 @@ def couette(
     velocities, vmax
         Normal velocities of either sign and tangential ones, (20, 8), or more normal ones where the gas needs them. Or, with the collision integral, one number for each axis of a cube of half-width
         ``vmax``; 0.4 apart by default, and half a thermal speed of the colder plate.
-    model, prandtl, omega, scattering, method, order, correction, sphere, scheme, rtol, iterations, verify, accuracy, progress, backend, precision, threads
+    model, prandtl, omega, internal_dof, z_rot, eucken, scattering, method, order, correction, sphere, scheme, rtol, iterations, verify, accuracy, progress, backend, precision, threads
         As for :func:`shock`.
 
     Returns
@@ -262,7 +273,7 @@ def couette(
         collisions,
         accommodation,
         (cells, velocities, vmax),
-        gas(model, prandtl, omega),
+        gas(model, prandtl, omega, rotation=(internal_dof, z_rot, eucken)),
         molecules(scattering, method, order, correction, sphere),
         given(closure=scheme, rtol=rtol, iterations=iterations),
         verify,
@@ -287,6 +298,9 @@ def fourier(
     model: Model | None = None,
     prandtl: float | None = None,
     omega: float | None = None,
+    internal_dof: float | None = None,
+    z_rot: float | None = None,
+    eucken: tuple[float, float] | None = None,
     scattering: str | None = None,
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
@@ -322,7 +336,7 @@ def fourier(
         collisions,
         accommodation,
         (cells, velocities, vmax),
-        gas(model, prandtl, omega),
+        gas(model, prandtl, omega, rotation=(internal_dof, z_rot, eucken)),
         molecules(scattering, method, order, correction, sphere),
         given(closure=scheme, rtol=rtol, iterations=iterations),
         verify,

@@ -30,6 +30,8 @@ class ShockResult(Result):
         Positions in l0, from where the density is half-way between both sides; shape ``(cells,)``.
     density, velocity, temperature, pxx, heat_flux
         Moments there.
+    temperature_translational, temperature_rotational, heat_flux_rotational
+        Of molecules that rotate: both temperatures, and the part of ``heat_flux`` that is internal energy; else None.
     thickness
         Maximum-slope density thickness in l0.
     inverse_thickness
@@ -63,10 +65,22 @@ class ShockResult(Result):
     status: str
     residuals: Array
     device: str
+    temperature_translational: Array | None = None
+    temperature_rotational: Array | None = None
+    heat_flux_rotational: Array | None = None
     discretisation_error: Errors | None = None
     accuracy: dict[str, Any] | None = None
 
-    _columns = ("density", "velocity", "temperature", "pxx", "heat_flux")
+    _columns = (
+        "density",
+        "velocity",
+        "temperature",
+        "pxx",
+        "heat_flux",
+        "temperature_translational",
+        "temperature_rotational",
+        "heat_flux_rotational",
+    )
     _axes = ("x",)
     _swept = "inverse_thickness"
 
@@ -110,6 +124,9 @@ def shock(
     model: Model | None = None,
     prandtl: float | None = None,
     omega: float | None = None,
+    internal_dof: float | None = None,
+    z_rot: float | None = None,
+    eucken: tuple[float, float] | None = None,
     scattering: str | None = None,
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
@@ -131,7 +148,7 @@ def shock(
     mach
         Mach number, above 1. A list of them gives a :class:`Sweep`.
     collisions
-        ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral.
+        ``"model"``: BGK, Shakhov or polyatomic; ``"boltzmann"``: the collision integral.
     steady
         Whether to solve for the steady wave directly; with a ``time`` or ``dt`` the run is in time.
     time
@@ -144,6 +161,9 @@ def shock(
         Nodes along x, or along each axis; and the half-width of their box in units of the square root of the temperatures.
     model, prandtl, omega
         Model of the gas, its Prandtl number, and the exponent of the viscosity.
+    internal_dof, z_rot, eucken
+        Of ``model="polyatomic"``, whose molecules rotate, in steady flows: internal degrees of freedom, 2; collisions in which rotation relaxes, 5.5; Eucken factors
+        of translation and rotation in place of ``prandtl``, 0.72.
     scattering, method, order, correction
         Of the collision integral, as for :func:`rarefy.collide`.
     sphere
@@ -183,14 +203,14 @@ def shock(
     boltzmann = collisions == "boltzmann"
     steady = steady and time is None and dt is None
     if boltzmann:
-        refuse("model", model=model, prandtl=prandtl, omega=omega)
+        refuse("model", model=model, prandtl=prandtl, omega=omega, internal_dof=internal_dof, z_rot=z_rot, eucken=eucken)
     else:
         refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction, sphere=sphere)
 
     asked: Any = cubic(velocities) if boltzmann else [velocities] if isinstance(velocities, int) else velocities
 
     def problem_on(grid: list[int]) -> _rarefy.Problem:
-        options = given(cells=cells, sides=sides, velocities=asked, cut=cut, gas=gas(model, prandtl, omega))
+        options = given(cells=cells, sides=sides, velocities=asked, cut=cut, gas=gas(model, prandtl, omega, rotation=(internal_dof, z_rot, eucken)))
         return _rarefy.Problem.shock(float(mach), options, grid or None)
 
     def solve(grid: list[int], counts: list[int], step: float | None, most: int | None, *, quiet: bool) -> Solver:
@@ -222,7 +242,7 @@ def shock(
     flow = Flow("shock", boltzmann, False, 2, size, nodes, unknowns, solve, first)
 
     def result(solver: Solver, course: dict[str, Any]) -> ShockResult:
-        (profile,) = solver.found("shock")
-        return ShockResult(**profile, **course, device=solver.solver.device)
+        profile, *rotation = solver.found("shock", "rotation") if steady else solver.found("shock")
+        return ShockResult(**profile, **course, device=solver.solver.device, **(rotation[0] if rotation else {}))
 
     return solved(flow, result, verify, accuracy, progress)

@@ -10,15 +10,29 @@ import numpy as np
 from .. import _rarefy
 from .._run import drive, given, warn
 
-Model = Literal["bgk", "shakhov"]
+Model = Literal["bgk", "shakhov", "polyatomic"]
 Collisions = Literal["model", "boltzmann"]
 Method = Literal["fast", "direct", "spectral"]
 Correction = Literal["balanced", "paper", "none"]
 Sphere = Literal[5, 7, 9, 11, 15, 17, 21]
 
 
-def gas(model: str | None, prandtl: float | None, omega: float | None, frequency: float | None = None) -> dict[str, Any]:
-    return given(model=model, prandtl=prandtl, omega=omega, frequency=frequency)
+Rotation = tuple[float | None, float | None, tuple[float, float] | None]
+
+
+def gas(
+    model: str | None, prandtl: float | None, omega: float | None, frequency: float | None = None, rotation: Rotation = (None, None, None)
+) -> dict[str, Any]:
+    """Options of the gas. ``rotation`` has the internal degrees of freedom, the collisions in which they relax, and both Eucken factors."""
+    freedom, collisions, eucken = rotation
+    if model != "polyatomic":
+        for name in given(internal_dof=freedom, z_rot=collisions, eucken=eucken):
+            raise TypeError(f"{name} belongs to model='polyatomic'")
+        return given(model=model, prandtl=prandtl, omega=omega, frequency=frequency)
+    if prandtl is not None and eucken is not None:
+        raise TypeError("prandtl follows from eucken; give one of them")
+    turning = given(freedom=freedom, collisions=collisions, prandtl=prandtl, eucken=eucken)
+    return given(model=model, omega=omega, frequency=frequency, rotation=turning)
 
 
 def molecules(

@@ -1,0 +1,438 @@
+//! Molecules that rotate, between plates and in shock waves: the specification's tables, limits, and all ways to compute them.
+
+use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
+use rarefy::bgk::steady::{Closure, Solution, SteadyConfig, SteadySolver};
+use rarefy::bgk::{Gas, Mach, Model, Rotation, RotationalCollisions, Shock, ShockProfile, Species};
+use rarefy::run::Ending;
+use rarefy::{Backend, Precision};
+
+use crate::command::{folder, number, printed, refused};
+
+/// The gas of the tables: d = 2, relaxation in the time Z = `z`, and internal energy that diffuses at the rate 1.26.
+fn gas(z: f64) -> Gas {
+    let x = 0.6 / z;
+    let [[tt, tr], [rt, rr]] = [
+        [2.0 / 3.0 + 5.0 / 9.0 * x, -5.0 / 6.0 * x],
+        [-x / 3.0, 1.0 / 1.26 + 0.5 * x],
+    ];
+    let determinant = tt * rr - tr * rt;
+    let [f_t, f_r] = [
+        (5.0 * rr - 2.0 * tr) / (3.0 * determinant),
+        (2.0 * tt - 5.0 * rt) / (2.0 * determinant),
+    ];
+    Gas {
+        model: Model::Polyatomic,
+        rotation: Some(Rotation {
+            collisions: RotationalCollisions::Constant(z / (0.15 * std::f64::consts::PI)),
+            prandtl: 7.0 / (3.0 * f_t + 2.0 * f_r),
+            ..Rotation::default()
+        }),
+        ..Gas::default()
+    }
+}
+
+/// Molecules whose rotation never relaxes: the others are those of Shakhov's model.
+fn frozen() -> Gas {
+    Gas {
+        rotation: Some(Rotation {
+            collisions: RotationalCollisions::Constant(1e9),
+            eucken: Some([2.5, 1.3]),
+            ..Rotation::default()
+        }),
+        ..gas(1.0)
+    }
+}
+
+fn shakhov() -> Gas {
+    Gas {
+        model: Model::Shakhov,
+        ..Gas::default()
+    }
+}
+
+fn config(backend: Backend) -> SteadyConfig {
+    SteadyConfig {
+        compute: backend.into(),
+        ..SteadyConfig::default()
+    }
+}
+
+fn between(
+    delta: f64,
+    drive: Drive,
+    gas: Gas,
+    accommodation: f64,
+    linear: bool,
+    config: &SteadyConfig,
+) -> Solution {
+    let resolution = Resolution::of(drive, linear);
+    let problem = plates(delta, drive, gas, accommodation, resolution, linear).unwrap();
+    let found = SteadySolver::new(problem, config).unwrap().solve().unwrap();
+    assert!(
+        found.status.is_done(),
+        "delta {delta}, {drive:?}: {found:?}"
+    );
+    found
+}
+
+/// Q or Pi per unit of the drive.
+fn flux(found: &Solution, drive: Drive) -> f64 {
+    let [left, right] = [found.exchange[0][0], found.exchange[1][0]];
+    match drive {
+        Drive::Fourier(dt) => (right.heat - left.heat) / dt,
+        Drive::Couette(u) => (left.shear - right.shear) / u,
+        _ => f64::NAN,
+    }
+}
+
+#[test]
+fn linearised_fluxes_are_those_of_the_table() {
+    let (heat, shear) = (Drive::Fourier(1.0), Drive::Couette(1.0));
+    for (delta, drive, z, expected, iterations) in [
+        (0.01, heat, 2.667, 0.84075834, 6),
+        (0.1, heat, 2.667, 0.79895295, 8),
+        (1.0, heat, 2.667, 0.58087250, 10),
+        (10.0, heat, 2.667, 0.18221983, 12),
+        (100.0, heat, 2.667, 0.02359882, 13),
+        (1e4, heat, 2.667, 2.43911e-4, 16),
+        (0.01, shear, 2.667, 0.55933647, 4),
+        (1.0, shear, 2.667, 0.33886056, 9),
+        (10.0, shear, 2.667, 0.08309438, 13),
+        (100.0, shear, 2.667, 0.00980056, 15),
+        (1.0, heat, 300.0, 0.58233412, 11),
+        (100.0, heat, 300.0, 0.02418202, 13),
+        (1000.0, heat, 300.0, 0.00249536, 14),
+    ] {
+        let found = between(delta, drive, gas(z), 1.0, true, &config(Backend::Cpu));
+        let value = flux(&found, drive);
+        // The last digit of the table.
+        let tolerance = f64::max(1e-8, 1e-6 * expected);
+        assert!((value - expected).abs() < tolerance, "{delta}: {value}");
+        let count = found.residuals.len();
+        assert!(count <= iterations, "{delta}: {count} iterations");
+    }
+}
+
+/// Heat, its part of rotation at both plates, temperatures beside the hot plate and in the middle.
+#[test]
+fn nonlinear_plates_are_those_of_the_table() {
+    let drive = Drive::Fourier(2.0 / 3.0);
+    for (delta, expected) in [
+        (0.1, 0.25548493),
+        (1.0, 0.18719411),
+        (5.0, 0.09519982),
+        (10.0, 0.05992873),
+    ] {
+        let found = between(delta, drive, gas(2.667), 1.0, false, &config(Backend::Cpu));
+        let heat = flux(&found, drive) / 3.0;
+        assert!((heat / expected - 1.0).abs() < 1e-6, "{delta}: {heat}");
+        let count = found.residuals.len();
+        assert!(count <= 15, "{delta}: {count} iterations");
+        let (first, last) = (found.rotation[0], found.rotation[199]);
+        if delta == 1.0 {
+            let heats = [first, last].map(|m| m.heat_flux_rotational[0]);
+            assert!((heats[0] - 0.059894).abs() < 1e-6, "{heats:?}");
+            assert!((heats[1] - 0.059746).abs() < 1e-6, "{heats:?}");
+        }
+        if delta == 5.0 {
+            assert!((first.temperature_translational - 1.22332).abs() < 1e-5);
+            assert!((first.temperature_rotational - 1.23163).abs() < 1e-5);
+        }
+        // The heat flux of the cells is that of the plates.
+        let cell = found.cells[100].heat_flux[0];
+        assert!((cell / heat - 1.0).abs() < 1e-6, "{cell} {heat}");
+    }
+    let drive = Drive::Couette(1.0);
+    for (delta, expected) in [(1.0, 0.3453707), (5.0, 0.1464599)] {
+        let found = between(delta, drive, gas(2.667), 1.0, false, &config(Backend::Cpu));
+        assert!((flux(&found, drive) - expected).abs() < 1e-7);
+        if delta == 1.0 {
+            let middle = found.rotation[100];
+            assert!((middle.temperature_translational - 1.12291).abs() < 1e-5);
+            assert!((middle.temperature_rotational - 1.03142).abs() < 1e-5);
+        }
+    }
+}
+
+/// Without collisions each plate emits `(1 + d/4)` times the energy of single atoms.
+#[test]
+fn thin_gas_carries_the_energy_of_the_plates() {
+    for freedom in [0.5, 2.0, 3.4] {
+        let mut own = gas(2.667);
+        if let Some(rotation) = &mut own.rotation {
+            rotation.freedom = freedom;
+        }
+        let ratio = 0.5_f64;
+        let drive = Drive::Fourier(2.0 * (1.0 - ratio) / (1.0 + ratio));
+        let found = between(1e-5, drive, own, 1.0, false, &config(Backend::Cpu));
+        let [hot, cold] = [4.0 / 3.0, 2.0 / 3.0_f64].map(f64::sqrt);
+        let exact = (1.0 + 0.25 * freedom) * hot * cold / (hot + cold) * (hot * hot - cold * cold)
+            / std::f64::consts::PI.sqrt();
+        let heat = found.exchange[1][0].heat;
+        assert!(
+            (heat / exact - 1.0).abs() < 1e-4,
+            "{freedom}: {heat} {exact}"
+        );
+    }
+}
+
+/// Plates that mirror some molecules mirror their internal energy too; the reference has the same flow as the vectors of a CPU.
+#[test]
+fn the_reference_and_single_precision_agree() {
+    let cases = [
+        (1.0, Drive::Fourier(2.0 / 3.0), 0.5, false),
+        (20.0, Drive::Couette(1.5), 0.3, false),
+        (3.0, Drive::Fourier(1.0), 0.4, true),
+    ];
+    for (delta, drive, accommodation, linear) in cases {
+        let of = |config: &SteadyConfig| {
+            between(delta, drive, gas(2.667), accommodation, linear, config)
+        };
+        let found = of(&config(Backend::Cpu));
+        let reference = of(&config(Backend::Reference));
+        let [a, b] = [&found, &reference].map(|found| flux(found, drive));
+        assert!((a / b - 1.0).abs() < 1e-10, "{delta}: {a} {b}");
+        for (a, b) in found.rotation.iter().zip(&reference.rotation) {
+            let off = a.temperature_rotational - b.temperature_rotational;
+            assert!(off.abs() < 1e-9, "{delta}: {off}");
+        }
+        let mut single = config(Backend::Cpu);
+        single.compute.precision = Precision::F32;
+        let value = flux(&of(&single), drive);
+        assert!((value / a - 1.0).abs() < 1e-4, "{delta}: {value} {a}");
+    }
+}
+
+/// A weak drive of the nonlinear equation is that of the linearised one, with partial accommodation and in dense gas.
+#[test]
+fn weak_drives_are_linear() {
+    for (delta, accommodation) in [(0.5, 0.5), (50.0, 0.05), (200.0, 1.0)] {
+        let own = config(Backend::Cpu);
+        let weak = Drive::Fourier(1e-3);
+        let nonlinear = between(delta, weak, gas(30.0), accommodation, false, &own);
+        let unit = Drive::Fourier(1.0);
+        let linear = between(delta, unit, gas(30.0), accommodation, true, &own);
+        let [a, b] = [flux(&nonlinear, weak), flux(&linear, unit)];
+        assert!((a / b - 1.0).abs() < 2e-6, "{delta}: {a} {b}");
+    }
+}
+
+#[test]
+fn frozen_rotation_leaves_shakhovs_gas() {
+    let own = config(Backend::Cpu);
+    let drive = Drive::Couette(1.0);
+    let [a, b] = [frozen(), shakhov()].map(|gas| {
+        let found = between(2.0, drive, gas, 1.0, false, &own);
+        flux(&found, drive)
+    });
+    assert!((a / b - 1.0).abs() < 1e-7, "{a} {b}");
+}
+
+fn wave(mach: f64, gas: Gas, step: f64) -> (Shock, ShockProfile, Solution) {
+    let mut shock = Shock::of(Mach::new(mach).unwrap(), gas);
+    shock.cells = ((shock.sides[0] + shock.sides[1]) / step).round() as usize;
+    let problem = shock.problem().unwrap();
+    let mut solver = SteadySolver::new(&problem, &config(Backend::Cpu)).unwrap();
+    let found = solver.solve().unwrap();
+    assert_eq!(found.status, Ending::Steady, "Mach {mach}");
+    let profile = ShockProfile::new(shock.mach_of_gas(), &problem.space, &found.cells).unwrap();
+    (shock, profile, found)
+}
+
+/// Where a temperature is half-way, and its share of the jump where the density is.
+fn places(profile: &ShockProfile, share: impl Fn(usize) -> f64) -> [f64; 2] {
+    let x: Vec<f64> = profile.points.iter().map(|p| p.x).collect();
+    let crossing = |of: &dyn Fn(usize) -> f64| {
+        let i = (1..x.len())
+            .find(|&i| of(i - 1) < 0.0 && of(i) >= 0.0)
+            .unwrap();
+        let weight = -of(i - 1) / (of(i) - of(i - 1));
+        (i, weight)
+    };
+    let (i, weight) = crossing(&|i| share(i) - 0.5);
+    let half_way = x[i - 1] + weight * (x[i] - x[i - 1]);
+    let (i, weight) = crossing(&|i| x[i]);
+    [half_way, share(i - 1) + weight * (share(i) - share(i - 1))]
+}
+
+#[test]
+fn shocks_are_those_of_the_table() {
+    for (mach, thickness, half_way, at_middle, most, least, iterations) in [
+        (
+            1.5,
+            6.3821,
+            [-2.059, 0.184],
+            [0.83532, 0.47348],
+            1.0000,
+            -0.0786,
+            17,
+        ),
+        (
+            3.0,
+            2.5213,
+            [-1.849, -0.333],
+            [1.08082, 0.59951],
+            1.0825,
+            -2.0310,
+            23,
+        ),
+        (
+            6.0,
+            2.3897,
+            [-2.417, -0.637],
+            [1.13309, 0.67778],
+            1.1430,
+            -21.131,
+            24,
+        ),
+        (
+            10.0,
+            2.7901,
+            [-3.051, -0.860],
+            [1.14251, 0.69881],
+            1.1598,
+            -103.33,
+            26,
+        ),
+    ] {
+        let (shock, profile, found) = wave(mach, gas(2.667), 0.1);
+        let hot = shock.mach_of_gas().downstream().temperature;
+        let share = |t: f64| (t - 1.0) / (hot - 1.0);
+        let own = profile.thickness();
+        assert!((own / thickness - 1.0).abs() < 5e-4, "Mach {mach}: {own}");
+        let of_t = |i: usize| share(found.rotation[i].temperature_translational);
+        let of_r = |i: usize| share(found.rotation[i].temperature_rotational);
+        for (k, [x, at]) in [places(&profile, of_t), places(&profile, of_r)]
+            .iter()
+            .enumerate()
+        {
+            assert!((x - half_way[k]).abs() < 0.005, "Mach {mach}: {x}");
+            assert!((at - at_middle[k]).abs() < 5e-4, "Mach {mach}: {at}");
+        }
+        let largest = (0..found.cells.len()).map(of_t).fold(0.0, f64::max);
+        assert!((largest - most).abs() < 5e-4, "Mach {mach}: {largest}");
+        let heat = profile.extremes().least_heat_flux;
+        assert!((heat / least - 1.0).abs() < 1e-3, "Mach {mach}: {heat}");
+        let count = found.residuals.len();
+        assert!(count <= iterations, "Mach {mach}: {count} iterations");
+        let (_, spread) = profile.fluxes();
+        assert!(spread.iter().all(|s| *s < 1e-5), "Mach {mach}: {spread:?}");
+    }
+}
+
+/// Nitrogen by Parker's formula at 300 K, and a gas whose rotation hardly relaxes.
+#[test]
+fn collisions_may_follow_the_temperature() {
+    let nitrogen = Gas {
+        rotation: Species::Nitrogen.rotation(),
+        ..gas(1.0)
+    };
+    for (mach, thickness, late) in [(1.5, 6.515, 0.29), (3.0, 2.818, 0.01), (10.0, 3.732, 0.29)] {
+        let (shock, profile, found) = wave(mach, nitrogen, 0.15);
+        let own = profile.thickness();
+        assert!((own / thickness - 1.0).abs() < 5e-3, "Mach {mach}: {own}");
+        let hot = shock.mach_of_gas().downstream().temperature;
+        let [x, _] = places(&profile, |i| {
+            (found.rotation[i].temperature_rotational - 1.0) / (hot - 1.0)
+        });
+        assert!((x - late).abs() < 0.01, "Mach {mach}: {x}");
+    }
+    let (shock, _, found) = wave(3.0, gas(132.0), 0.2);
+    assert!(shock.sides[1] > 100.0, "{:?}", shock.sides);
+    assert!(found.residuals.len() <= 38, "{}", found.residuals.len());
+}
+
+#[test]
+fn a_weakly_rotating_shock_is_shakhovs() {
+    let mut slight = frozen();
+    if let Some(rotation) = &mut slight.rotation {
+        rotation.freedom = 1e-6;
+    }
+    let (_, profile, _) = wave(1.5, slight, 0.1);
+    let own = profile.thickness();
+    assert!((own / 6.011745 - 1.0).abs() < 1e-5, "{own}");
+}
+
+#[test]
+fn upwind_differences_find_the_wave_too() {
+    let shock = Shock::of(Mach::new(2.0).unwrap(), gas(2.667));
+    let problem = shock.problem().unwrap();
+    let own = SteadyConfig {
+        closure: Closure::Upwind,
+        iterations: 60,
+        ..config(Backend::Cpu)
+    };
+    let mut solver = SteadySolver::new(&problem, &own).unwrap();
+    let found = solver.solve().unwrap();
+    let profile = ShockProfile::new(shock.mach_of_gas(), &problem.space, &found.cells).unwrap();
+    assert!((3.5..4.5).contains(&profile.thickness()));
+}
+
+#[test]
+fn commands_take_gases_whose_molecules_rotate() {
+    let folder = folder();
+    let run = |line: &str| printed(folder.path(), line);
+    let nitrogen = "--gas nitrogen --pressure 100 --temperature 300 --size 1e-4 --backend cpu";
+    let found = run(&format!("fourier {nitrogen}"));
+    let result = &found["result"];
+    let z = number(&result["rotation"]["relaxation_time"]);
+    assert!((z - 2.585).abs() < 1e-3, "{z}");
+    let error = number(&result["discretisation_error"]["Q"]["total"]);
+    assert!(error < 1e-3 * number(&result["Q"]), "{error}");
+    assert_eq!(found["parameters"]["model"], "polyatomic");
+    let found = run(
+        "couette --model polyatomic --internal-dof 2 --z-rot 5.5 --prandtl 0.72 --delta 1 --backend cpu",
+    );
+    let pi = number(&found["result"]["Pi"]);
+    assert!((pi - 0.3389).abs() < 1e-4, "{pi}");
+    let found = run("shock --gas air --mach 3 --pressure 10 --temperature 300 --backend cpu");
+    let thickness = number(&found["result"]["thickness"]);
+    assert!((2.4..3.0).contains(&thickness), "{thickness}");
+    assert_eq!(found["warnings"], serde_json::json!([]));
+    for (line, why) in [
+        (
+            "shock --mach 2 --model polyatomic --in-time",
+            "has no molecules that rotate",
+        ),
+        (
+            "cavity --delta 1 --model polyatomic",
+            "has no molecules that rotate",
+        ),
+        (
+            "poiseuille --delta 1 --model polyatomic",
+            "has no molecules that rotate",
+        ),
+        ("fourier --delta 1 --z-rot 5", "the model polyatomic"),
+        (
+            "fourier --delta 1 --model polyatomic --z-rot 1",
+            "collisions",
+        ),
+        (
+            "fourier --delta 1 --model polyatomic --z-rot parker:23,91",
+            "temperature",
+        ),
+        (
+            "fourier --delta 1 --model polyatomic --prandtl 0.3",
+            "Prandtl number",
+        ),
+        (
+            "fourier --delta 1 --model polyatomic --backend emulator",
+            "CPU",
+        ),
+        (
+            "fourier --gas argon --pressure 1 --temperature 300 --size 1 --model polyatomic",
+            "single atoms do not rotate",
+        ),
+        (
+            "fourier --gas air --pressure 1 --temperature 300 --size 1 --model shakhov",
+            "which this gas has by itself",
+        ),
+        (
+            "fourier --gas air --pressure 1 --temperature 300 --size 1 --collision boltzmann",
+            "no molecules that rotate",
+        ),
+    ] {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        refused(folder.path(), &arguments, why);
+    }
+}
