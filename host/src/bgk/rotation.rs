@@ -212,7 +212,7 @@ impl Species {
     }
 }
 
-/// What a user says of the rotation of a gas's molecules.
+/// Numbers of a rotation as far as they are given.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RotationGiven {
     pub(crate) species: Option<Species>,
@@ -365,6 +365,9 @@ impl Rotation {
     /// The same gas with another temperature in K as the temperature 1.
     #[must_use]
     pub fn at(self, kelvin: f64) -> Self {
+        if kelvin == self.kelvin {
+            return self;
+        }
         Self {
             prandtl: self.prandtl_at(self.relaxation(kelvin / self.kelvin)),
             kelvin,

@@ -47,7 +47,7 @@ pub(super) fn collisions(text: &str) -> Result<RotationalCollisions, String> {
     })
 }
 
-/// What a record has of a rotation, at the temperature 1.
+/// The entry of a record for a rotation, at the temperature 1.
 pub(super) fn recorded(rotation: &Rotation) -> Value {
     let z = rotation.relaxation(1.0);
     json!({

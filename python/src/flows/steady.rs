@@ -378,7 +378,7 @@ impl PySteady {
     }
 }
 
-/// What the cells have of rotation, of a flow on a line; nothing where the molecules do not rotate.
+/// Rotation of the cells, of a flow on a line; nothing where the molecules do not rotate.
 fn rotation<'py>(py: Python<'py>, cells: &[RotatingMoments]) -> PyResult<Bound<'py, PyDict>> {
     if cells.is_empty() {
         return Ok(PyDict::new(py));

@@ -145,7 +145,7 @@ impl Gas {
                 "model",
                 "polyatomic",
                 format!(
-                    "bgk or shakhov: {of} has no molecules that rotate; `rarefy flow`, `couette` and `fourier` have them"
+                    "bgk or shakhov for {of}; steady `shock`, `couette`, `fourier` and `flow` have molecules that rotate"
                 ),
             )),
         }

@@ -178,7 +178,7 @@ impl Plan {
         }
     }
 
-    /// Sums of a sweep of internal energy at `x`, one velocity after the other. What leaves goes to `leave`, with its side and node.
+    /// Sums of a sweep of internal energy at `x`, one velocity after the other. `leave` takes the internal energy that leaves, with its side and node.
     fn internal_by_nodes(
         &self,
         x: &[f64],

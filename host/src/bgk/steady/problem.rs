@@ -245,8 +245,9 @@ impl SteadyProblem {
             ));
         }
         if self.dimensions != 1 || self.force != 0.0 || self.integral.is_some() {
-            (self.gas)
-                .refuse_rotation("a plane, a flow by a force or by the collision integral")?;
+            (self.gas).refuse_rotation(
+                "a cavity, and for a flow by a force or by the collision integral",
+            )?;
         }
         if self.linear && self.integral.is_some() {
             return Err(Error::invalid(

@@ -50,7 +50,7 @@ impl Plan {
             .collect()
     }
 
-    /// What the cells have of rotation.
+    /// Rotation of the cells.
     pub(super) fn rotating_moments(&self, x: &[f64]) -> Vec<RotatingMoments> {
         let Some(rotation) = &self.rotation else {
             return Vec::new();

@@ -27,7 +27,7 @@ pub struct Exchange {
     pub temperature: f64,
 }
 
-/// What the molecules of a cell have of their rotation; in the linear case perturbations.
+/// Rotation of a cell's molecules; in the linear case perturbations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RotatingMoments {
@@ -45,7 +45,7 @@ pub struct RotatingMoments {
 pub struct Solution {
     /// Moments of each cell, `[iy][ix]`.
     pub cells: Vec<Moments>,
-    /// What each cell has of rotation; empty where the molecules do not rotate. The temperatures and heat fluxes of the cells and faces have both parts.
+    /// Rotation of each cell; empty where the molecules do not rotate. The temperatures and heat fluxes of the cells and faces have both parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rotation: Vec<RotatingMoments>,
     /// Exchange at the left, right, bottom and top face of space, face by face; empty where there is none.

@@ -32,7 +32,7 @@ const FLUXES: [&str; 3] = ["mass", "momentum", "energy"];
 /// The results of a run.
 pub(in crate::cli) struct Found {
     pub(super) profile: ShockProfile,
-    /// What the cells have of rotation; empty where the molecules do not rotate.
+    /// Rotation of the cells; empty where the molecules do not rotate.
     pub(super) rotation: Vec<RotatingMoments>,
     /// Mass, momentum and energy through the faces: the mean.
     pub(super) fluxes: [f64; 3],

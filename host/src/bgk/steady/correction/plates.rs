@@ -127,7 +127,7 @@ struct Gap<'a> {
     stress: Vec<f64>,
     /// Change of each cell's heat flux across and along the gap by relaxation.
     lags: [Vec<f64>; 2],
-    /// What molecules that rotate have beside.
+    /// Laws of molecules that rotate.
     rotating: Option<Rotating<'a>>,
 }
 

@@ -18,7 +18,7 @@ use super::line::{Elimination, Row};
 use crate::bgk::Rotation;
 use crate::bgk::rotation::Matrix;
 
-/// What a cell's laws need.
+/// Numbers of a cell's laws.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RotatingCell {
     /// Temperature of rotation.

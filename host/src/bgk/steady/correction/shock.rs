@@ -122,7 +122,7 @@ impl ShockCorrection {
         let cells = plan.nx;
         let fluxes = &swept.fluxes;
         let mut line = Elimination::new(cells + 1);
-        // What leaves at the left, and no mass yet.
+        // The molecules that leave at the left, and no mass yet.
         line.add((0..3).map(|k| self.leaving_row(WEST, k, fluxes[0])));
         let mut mass = Row::default();
         mass.own[3] = 1.0;
