@@ -46,6 +46,21 @@ const EVIDENCE: &[Evidence] = &[
         ],
     },
     Evidence {
+        name: "shock-nitrogen",
+        arguments: &[
+            "shock",
+            "--gas",
+            "nitrogen",
+            "--mach",
+            "3",
+            "--pressure",
+            "10",
+            "--temperature",
+            "300",
+        ],
+        takes: &[("profile.png", "figures/shock-nitrogen.png")],
+    },
+    Evidence {
         name: "cavity",
         arguments: &["cavity", "--delta", "1", "--cells", "160", "--steady"],
         takes: &[
