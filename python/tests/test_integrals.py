@@ -97,6 +97,19 @@ def test_between_boundaries() -> None:
         rarefy.longman_between("sin(x)/x")
 
 
+def test_transforms_have_a_row_for_each_frequency() -> None:
+    k = np.geomspace(0.05, 20.0, 9).reshape(3, 3)
+    found = rarefy.hankel("exp(-p*x)", 0, k, parameters={"p": 1.0}, backend="cpu")
+    assert found.ok.all() and found.value.shape == (3, 3)
+    np.testing.assert_allclose(found.value, (1 + k**2) ** -1.5, rtol=1e-9)
+    np.testing.assert_allclose(found.parameters["frequency"], k)
+    first = rarefy.hankel("exp(-x)", 1, 2.0, backend="cpu")
+    assert abs(float(first) - 2 / 5**1.5) <= first.error
+    w = np.array([0.5, 1.0, 3.0])
+    np.testing.assert_allclose(rarefy.fourier_cos("exp(-x)", w, backend="cpu").value, 1 / (1 + w**2), rtol=1e-10)
+    np.testing.assert_allclose(rarefy.fourier_sin(lambda x: 1 / (1 + x) ** 2 * x, w, backend="cpu", rtol=1e-6).ok, [True] * 3)
+
+
 def test_plot_and_table() -> None:
     found = rarefy.longman("exp(-x)", "cos", "w", parameters={"w": np.linspace(1, 2, 5)}, backend="cpu")
     assert found.plot().get_xlabel() == "w"

@@ -388,6 +388,25 @@ fn commands_take_gases_whose_molecules_rotate() {
     let found = run("shock --gas air --mach 3 --pressure 10 --temperature 300 --backend cpu");
     let thickness = number(&found["result"]["thickness"]);
     assert!((2.4..3.0).contains(&thickness), "{thickness}");
+    let negative = &found["negative_equilibrium"];
+    let shares = ["molecules", "internal_energy"].map(|name| number(&negative[name]));
+    assert!(
+        shares.iter().all(|share| (0.0..0.01).contains(share)),
+        "{negative}"
+    );
+    // Behind the shock the gas is 800 K hot.
+    let warning = found["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("vibrate"), "{warning}");
+    let found = run("shock --model polyatomic --mach 10 --backend cpu");
+    let share = number(&found["negative_equilibrium"]["internal_energy"]);
+    assert!((share - 0.12).abs() < 0.01, "{share}");
+    let warning = found["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.contains("internal energy is negative for 12%"),
+        "{warning}"
+    );
+    let found = run("shock --model shakhov --mach 1.5 --backend cpu");
+    assert!(number(&found["negative_equilibrium"]["molecules"]) < 1e-6);
     assert_eq!(found["warnings"], serde_json::json!([]));
     for (line, why) in [
         (

@@ -129,6 +129,62 @@ fn a_table_of_parameters_gives_a_row_for_each() {
     }
 }
 
+/// The transform of exp(-x) is (1 + k^2)^(-3/2).
+#[test]
+fn a_range_of_frequencies_makes_a_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = |range: &str| {
+        let arguments = [
+            "--amplitude",
+            "x*exp(-p*x)",
+            "--oscillator",
+            "bessel:0",
+            "--frequency-range",
+            range,
+            "--param",
+            "p=1",
+            "--output",
+            "results.csv",
+            "--quiet",
+            "--backend",
+            "cpu",
+        ];
+        done(dir.path(), &arguments);
+        fs::read_to_string(dir.path().join("results.csv")).unwrap()
+    };
+    for (range, frequencies) in [
+        ("0.01:100:log:5", vec![0.01, 0.1, 1.0, 10.0, 100.0]),
+        ("1:3:linear:3", vec![1.0, 2.0, 3.0]),
+    ] {
+        let text = table(range);
+        let (header, rows) = text.split_once('\n').unwrap();
+        assert!(header.ends_with("lower,p,frequency"), "{header}");
+        let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.split(',').collect()).collect();
+        assert_eq!(rows.len(), frequencies.len());
+        for (row, k) in rows.iter().zip(frequencies) {
+            let number = |place: usize| row[place].parse::<f64>().unwrap();
+            assert!((number(row.len() - 1) / k - 1.0).abs() < 1e-14, "{row:?}");
+            let exact = (1.0 + k * k).powf(-1.5);
+            assert!(
+                (number(0) - exact).abs() <= number(1).max(1e-14 * exact),
+                "{row:?}"
+            );
+            assert_eq!(row[2], "OK", "{row:?}");
+        }
+    }
+    for (range, why) in [
+        ("1:3:linear", "LOW:HIGH:SPACING:N"),
+        ("0:3:log:5", "positive"),
+        ("3:1:log:5", "the lower one"),
+        ("1:3:cubic:5", "log or linear"),
+        ("1:3:log:1", "from 2"),
+    ] {
+        let arguments = ["--amplitude", "exp(-x)", "--oscillator", "cos"];
+        let arguments = [&arguments[..], &["--frequency-range", range]].concat();
+        refused(dir.path(), &arguments, why);
+    }
+}
+
 #[test]
 fn orders_and_frequencies_may_be_parameters() {
     let dir = tempfile::tempdir().unwrap();

@@ -38,6 +38,7 @@ mod cases;
 mod equilibrium;
 pub mod errors;
 mod march;
+pub(crate) mod negative;
 #[doc(hidden)]
 pub mod paper;
 mod problem;
@@ -48,6 +49,7 @@ mod transient;
 pub use cases::{Cavity, CavityResults, Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
 pub use equilibrium::{DiscreteMaxwellian, Factors};
 pub use march::March;
+pub use negative::NegativeEquilibrium;
 pub use problem::{
     Axis, Boundaries, Boundary, Gas, Inner, Model, Moments, Problem, Space, Species, State, Units,
     VelocitySpace, Wall, mean_free_path, quadrature,

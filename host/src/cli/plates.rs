@@ -131,6 +131,12 @@ pub(super) fn run(
         x: solver.problem().centres(0),
     };
     drop(solver);
+    // Linearised results are perturbations of gas at its temperature.
+    if !outcome.args.is_linear()
+        && let Some(warning) = outcome.args.si.beyond_rotation(&outcome.solution.cells)
+    {
+        report.warn(warning);
+    }
     outcome.report(&mut report);
     report.write(|out| outcome.write(out))?;
     report.finish(|total| outcome.summary(total))

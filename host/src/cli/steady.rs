@@ -97,6 +97,12 @@ pub(super) fn report_convergence(
     report.set("change", finite(change));
     report.set("flux_spread", finite(spread));
     report.set("error_estimate", finite(solution.error_estimate));
+    if let Some(negative) = &solution.negative_equilibrium {
+        report.set("negative_equilibrium", negative);
+        if let Some(warning) = negative.warning("--model bgk") {
+            report.warn(warning);
+        }
+    }
     if let Some(excess) = solution.downstream_excess {
         report.set("downstream_excess", excess);
         if excess.abs() > MOST_CUT {

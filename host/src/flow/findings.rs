@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bgk::NegativeEquilibrium;
 use crate::bgk::rotation::Rotation;
 
 /// Loads on a body: forces in rho0 v0^2, heat in rho0 v0^3, each in a plane for a unit of span and the unit length of the case, in space for the square of that length.
@@ -184,16 +185,6 @@ impl Fields {
             to.push(q);
         }
     }
-}
-
-/// Largest share of the equilibrium of a cell that is negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct NegativeEquilibrium {
-    /// Of its molecules.
-    pub molecules: f64,
-    /// Of its internal energy; absent for single atoms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub internal_energy: Option<f64>,
 }
 
 /// All that a solved flow has.

@@ -43,7 +43,7 @@ mod volume;
 mod walls;
 
 pub use crate::bgk::rotation::Matrix;
-pub use crate::bgk::{Model, Rotation, RotationalCollisions};
+pub use crate::bgk::{Model, NegativeEquilibrium, Rotation, RotationalCollisions};
 pub use accommodation::{Accommodation, Scattering};
 pub use along::Along;
 pub use body::{Body, Raster, Section, Shape, Stl, Voxels};
@@ -52,9 +52,7 @@ pub use case::{
     Stream, Symmetry, Velocities,
 };
 pub use errors::Grids;
-pub use findings::{
-    FacetPoint, Fields, Findings, Flux, Loads, NegativeEquilibrium, Passage, SurfacePoint,
-};
+pub use findings::{FacetPoint, Fields, Findings, Flux, Loads, Passage, SurfacePoint};
 pub use machine::Machine;
 pub use quantities::{ErrorsByKey, ResultErrors};
 pub use samples::{Samples, VoxelSamples};

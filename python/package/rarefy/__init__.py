@@ -2,7 +2,7 @@
 
 =====================  ====================================================================================
 exact sums             `sum`, `mean`, `var`, `std`, `cumsum`, `segment_sum`, `norm`, `dot`, `ExactAccumulator`, `decimal_sum`, `decimal_dot`, `dft`
-oscillatory integrals  `longman`, `longman_between`
+oscillatory integrals  `longman`, `longman_between`, `hankel`, `fourier_cos`, `fourier_sin`
 collision integral     `collide`, `Relaxation`, `CellCollisions`, `rates`
 energy space           `Isotropic`, `isotropic_rates`, `Market`
 flows                  `shock`, `cavity`, `couette`, `fourier`, `poiseuille`, `Simulation`, `units`;
@@ -54,7 +54,7 @@ from .flows import (
     units,
     wall,
 )
-from .integrals import Integrals, longman, longman_between
+from .integrals import Integrals, fourier_cos, fourier_sin, hankel, longman, longman_between
 from .isotropic import (
     Isotropic,
     IsotropicRates,
@@ -126,6 +126,9 @@ __all__ = [
     "exact_value",
     "flow",
     "fourier",
+    "fourier_cos",
+    "fourier_sin",
+    "hankel",
     "inflow",
     "isotropic_initial",
     "isotropic_rates",

@@ -13,7 +13,7 @@ from . import _rarefy
 from ._results import Array, Result, plotted
 from ._run import Backend, Precision, given
 
-__all__ = ["Integrals", "longman", "longman_between"]
+__all__ = ["Integrals", "fourier_cos", "fourier_sin", "hankel", "longman", "longman_between"]
 
 Samples = tuple[ArrayLike, ArrayLike]
 Parameters = Mapping[str, ArrayLike] | Any
@@ -278,3 +278,93 @@ def longman_between(
     task = _rarefy.Task.whole(integrand, where, list(columns))
     settings = given(rtol=rtol, atol=atol, areas=areas, gauss=gauss, nonlinear=nonlinear)
     return _integrate(task, parameters, lower, backend, precision, settings)
+
+
+Function = str | Callable[[Array], ArrayLike]
+
+
+def hankel(f: Function, nu: float, k: ArrayLike, **settings: Any) -> Integrals:
+    r"""The Hankel transform, the integral of ``f(x) J_nu(k x) x`` from 0 to infinity.
+
+    Parameters
+    ----------
+    f
+        An expression in ``x``, or a Python function of an array; ``f(x) x`` must be as the amplitude of :func:`longman`.
+    nu
+        The order, from -1 to 1000.
+    k
+        Wave numbers, positive.
+    **settings
+        ``nodes``, ``scale``, ``rtol``, ``atol``, ``backend`` and the others of :func:`longman`. ``parameters`` are those of an expression.
+
+    Returns
+    -------
+    Integrals
+        Values, errors and statuses, of the shape of ``k``.
+
+    Examples
+    --------
+    The transform of ``exp(-x)`` is ``(1 + k^2)^(-3/2)``:
+
+    >>> import numpy as np, rarefy
+    >>> k = np.geomspace(0.1, 10.0, 5)
+    >>> found = rarefy.hankel("exp(-x)", 0, k, backend="cpu")
+    >>> bool(np.all(found.ok)), bool(np.allclose(found.value, (1 + k**2) ** -1.5, rtol=1e-10))
+    (True, True)
+    """
+    if isinstance(f, str):
+        return _transform(f"({f})*x", f"bessel:{float(nu)!r}", k, settings)
+    return _transform(lambda x: np.asarray(f(x)) * x, f"bessel:{float(nu)!r}", k, settings)
+
+
+def fourier_cos(f: Function, w: ArrayLike, **settings: Any) -> Integrals:
+    r"""The cosine transform, the integral of ``f(x) cos(w x)`` from 0 to infinity.
+
+    Parameters
+    ----------
+    f, w, **settings
+        As ``f``, ``k`` and settings of :func:`hankel`.
+
+    Returns
+    -------
+    Integrals
+        Values, errors and statuses, of the shape of ``w``.
+
+    Examples
+    --------
+    >>> import numpy as np, rarefy
+    >>> found = rarefy.fourier_cos(lambda x: 1 / (1 + x**2), [1.0, 2.0], backend="cpu")
+    >>> bool(np.allclose(found.value, np.pi / 2 * np.exp([-1.0, -2.0]), rtol=1e-9))
+    True
+    """
+    return _transform(f, "cos", w, settings)
+
+
+def fourier_sin(f: Function, w: ArrayLike, **settings: Any) -> Integrals:
+    r"""The sine transform, the integral of ``f(x) sin(w x)`` from 0 to infinity.
+
+    Parameters
+    ----------
+    f, w, **settings
+        As ``f``, ``k`` and settings of :func:`hankel`.
+
+    Returns
+    -------
+    Integrals
+        Values, errors and statuses, of the shape of ``w``.
+
+    Examples
+    --------
+    >>> import numpy as np, rarefy
+    >>> found = rarefy.fourier_sin("exp(-x)", [1.0, 2.0], backend="cpu")
+    >>> bool(np.allclose(found.value, [1 / 2, 2 / 5], rtol=1e-10))
+    True
+    """
+    return _transform(f, "sin", w, settings)
+
+
+def _transform(f: Function, oscillator: str, frequency: ArrayLike, settings: dict[str, Any]) -> Integrals:
+    """A transform with the frequency as a parameter."""
+    name = "frequency"
+    parameters = settings.pop("parameters", None) or {}
+    return longman(f, oscillator, name, parameters={**parameters, name: frequency}, **settings)

@@ -5,6 +5,7 @@ use super::plan::{EAST, Plan, Side, WEST};
 use super::solution::{Exchange, RotatingMoments};
 use super::sums::{Sums, leaving};
 use crate::bgk::Moments;
+use crate::bgk::negative::{Heated, NegativeEquilibrium};
 
 impl Plan {
     /// In a wave between two streams, the strength of the downstream one less 1.
@@ -67,6 +68,33 @@ impl Plan {
                 }
             })
             .collect()
+    }
+
+    /// The negative shares of the equilibria of a nonlinear flow.
+    pub(super) fn negative_equilibrium(
+        &self,
+        cells: &[Moments],
+        rotation: &[RotatingMoments],
+    ) -> Option<NegativeEquilibrium> {
+        if self.linear || !self.shakhov {
+            return None;
+        }
+        let heated = cells.iter().enumerate().map(|(cell, m)| {
+            let own = rotation.get(cell).copied().unwrap_or_default();
+            let in_space = |[x, y]: [f64; 2]| [x, y, 0.0];
+            Heated {
+                density: m.density,
+                temperatures: [
+                    m.temperature,
+                    own.temperature_translational,
+                    own.temperature_rotational,
+                ],
+                heat: in_space(m.heat_flux),
+                rotational: in_space(own.heat_flux_rotational),
+            }
+        });
+        let rotation = self.rotation.as_ref();
+        Some(NegativeEquilibrium::largest(self.prandtl, rotation, heated))
     }
 
     /// Adds to an exchange of a line what internal energy has in it: its flux out of the gas, and its temperature.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::{FaceFlux, Moments};
+use crate::bgk::{FaceFlux, Moments, NegativeEquilibrium};
 use crate::run::Ending;
 
 /// Exchange of a boundary with the gas at a face, and the gas there.
@@ -61,6 +61,9 @@ pub struct Solution {
     pub error_estimate: f64,
     /// Relative roundoff of the fluxes: it grows with the mean free paths from wall to wall, and with the smallness of a nonlinear drive.
     pub flux_roundoff: f64,
+    /// Of nonlinear flows by the models of Shakhov and of molecules that rotate, whose equilibrium may be negative far from the mean velocity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub negative_equilibrium: Option<NegativeEquilibrium>,
     /// In a shock wave, the strength of the downstream stream less 1: what the domain cuts off.
     pub downstream_excess: Option<f64>,
     /// Seconds that the iterations took.

@@ -408,9 +408,15 @@ impl SteadySolver {
                 ..self.sweeps.output(&self.x)?
             })
         })?;
+        let cells = self.plan.moments(&self.x, &sums);
+        let rotation = self.plan.rotating_moments(&self.x);
+        let is_model = self.problem.integral.is_none();
         Ok(Solution {
-            cells: self.plan.moments(&self.x, &sums),
-            rotation: self.plan.rotating_moments(&self.x),
+            negative_equilibrium: is_model
+                .then(|| self.plan.negative_equilibrium(&cells, &rotation))
+                .flatten(),
+            cells,
+            rotation,
             exchange: [0, 1, 2, 3].map(|side| self.plan.received(&self.x, &sums, side)),
             status: self.status().unwrap_or(Ending::Unfinished),
             residuals: self.residuals.clone(),

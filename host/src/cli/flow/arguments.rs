@@ -7,9 +7,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::cells::Cells;
-use crate::bgk::rotation::RotationGiven;
+use crate::bgk::rotation::{self, RotationGiven};
 use crate::bgk::steady::Closure;
-use crate::bgk::{Gas, Model, Rotation, RotationalCollisions, Scheme, Species, Units};
+use crate::bgk::{Gas, Model, Moments, Rotation, RotationalCollisions, Scheme, Species, Units};
 use crate::cli::options::Common;
 use crate::cli::ranks;
 use crate::cli::rotation::{Eucken, collisions};
@@ -243,6 +243,17 @@ impl SiArgs {
             },
             list(&all),
         ))
+    }
+
+    /// The warning of a gas that is outside of the temperatures at which its molecules rotate as the model has it.
+    pub(in crate::cli) fn beyond_rotation(&self, cells: &[Moments]) -> Option<String> {
+        let (gas, kelvin) = self.gas.zip(self.temperature)?;
+        let range = cells
+            .iter()
+            .fold([f64::INFINITY, 0.0_f64], |[low, high], m| {
+                [low.min(m.temperature), high.max(m.temperature)]
+            });
+        rotation::beyond(gas, range.map(|t| kelvin * t))
     }
 
     /// The units, if the case is in SI units.

@@ -160,6 +160,10 @@ pub(super) fn solve<F: Flow>(
         ADVICE
     };
     report_convergence(report, &solution, config.tolerance(), ["--steps", advice]);
+    let si = &run.parameters.shared().si;
+    if let Some(warning) = si.beyond_rotation(&solution.cells) {
+        report.warn(warning);
+    }
     let count = solution.residuals.len() as u64;
     report.set(
         "steady",

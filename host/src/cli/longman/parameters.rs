@@ -1,15 +1,16 @@
 //! The flags of `rarefy longman`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::cli::failure::Failure;
 use crate::cli::options::Common;
-use crate::cli::text::shown_if;
+use crate::cli::text::{kept_as_text, shown_if};
 use crate::cli::values::{finite, whole};
 use crate::longman::expression::FUNCTIONS;
 use crate::longman::family::{FAMILIES, Family};
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   rarefy longman --family damped-cos --lambda 0.5 --omega 10 --areas 16 --gauss 8
   rarefy longman --amplitude 'x/(x^2+p^2)' --oscillator bessel:0 --frequency xi --input params.csv --output results.csv
+  rarefy longman --amplitude 'x*exp(-x)' --oscillator bessel:0 --frequency-range 1e-3:1e3:log:200 --out hankel
   rarefy longman --integrand 'cos(x^3)' --zeros-file zeros.txt
   rarefy longman --integrand 'exp(-x)*sin(x)' --half-period 3.141592653589793";
 
@@ -66,6 +68,10 @@ pub(in crate::cli) struct LongmanArgs {
         help_heading = "Integrand"
     )]
     pub(super) frequency: Option<String>,
+    /// Frequencies of a table, LOW:HIGH:SPACING:N with the spacing log or linear: an integral for each, whose column is `frequency`
+    #[arg(long, value_name = "RANGE", help_heading = "Integrand", conflicts_with_all = ["frequency", "input", "family", "integrand"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) frequency_range: Option<FrequencyRange>,
     /// The whole integrand, an expression in x and parameters
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true, help_heading = "Integrand", conflicts_with_all = ["family", "amplitude", "oscillator", "frequency"])]
     pub(super) integrand: Option<String>,
@@ -140,6 +146,87 @@ pub(super) enum Interpolation {
     Cubic,
     /// A Chebyshev series in (x-s)/(x+s) for all x > 0; the n samples lie at s cot(pi (k+1/2)/(2n))^2
     Chebyshev,
+}
+
+/// Frequencies from the lowest to the highest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FrequencyRange {
+    low: f64,
+    high: f64,
+    is_log: bool,
+    count: usize,
+}
+
+kept_as_text!(FrequencyRange);
+
+/// Most frequencies of a range.
+const MOST_FREQUENCIES: usize = 10_000_000;
+
+impl FrequencyRange {
+    /// The name of their column.
+    pub(super) const NAME: &str = "frequency";
+
+    /// The frequencies.
+    pub(super) fn values(&self) -> impl Iterator<Item = f64> {
+        let Self {
+            low,
+            high,
+            is_log,
+            count,
+        } = *self;
+        (0..count).map(move |k| {
+            let share = k as f64 / (count - 1) as f64;
+            match k {
+                0 => low,
+                _ if k + 1 == count => high,
+                _ if is_log => low * (high / low).powf(share),
+                _ => low + share * (high - low),
+            }
+        })
+    }
+}
+
+impl FromStr for FrequencyRange {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let &[low, high, spacing, count] = &parts[..] else {
+            return Err("LOW:HIGH:SPACING:N is needed, such as 1e-3:1e3:log:200");
+        };
+        let positive = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|v: &f64| *v > 0.0 && v.is_finite())
+        };
+        let (Some(low), Some(high)) = (positive(low), positive(high)) else {
+            return Err("frequencies are positive numbers");
+        };
+        if low >= high {
+            return Err("the first frequency is the lower one");
+        }
+        let is_log = match spacing {
+            "log" => true,
+            "linear" => false,
+            _ => return Err("the spacing is log or linear"),
+        };
+        let count = count.parse().ok();
+        let count = count.filter(|n| (2..=MOST_FREQUENCIES).contains(n));
+        let count = count.ok_or("the number of frequencies is from 2 to 10000000")?;
+        Ok(Self {
+            low,
+            high,
+            is_log,
+            count,
+        })
+    }
+}
+
+impl fmt::Display for FrequencyRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spacing = if self.is_log { "log" } else { "linear" };
+        write!(f, "{}:{}:{spacing}:{}", self.low, self.high, self.count)
+    }
 }
 
 macro_rules! named_parameters {
@@ -274,7 +361,9 @@ pub(super) fn title(args: &LongmanArgs) -> String {
                 (None, samples) => path_of(samples).unwrap_or_default(),
             },
             args.oscillator.as_deref().unwrap_or_default(),
-            args.frequency.as_deref().unwrap_or_default()
+            (args.frequency.as_deref())
+                .or(args.frequency_range.map(|_| FrequencyRange::NAME))
+                .unwrap_or_default()
         ),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::path::Path;
 
-use super::parameters::{Interpolation, LongmanArgs, twice};
+use super::parameters::{FrequencyRange, Interpolation, LongmanArgs, twice};
 use crate::cli::failure::Failure;
 use crate::cli::report::Report;
 use crate::cli::text;
@@ -66,6 +66,9 @@ pub(in crate::cli) fn problem(
     args: &LongmanArgs,
     given: &BTreeMap<String, f64>,
 ) -> std::result::Result<(Task, Rows), Failure> {
+    if let Some(range) = &args.frequency_range {
+        return of_range(args, range, given);
+    }
     let mut input = match &args.input {
         Some(path) => Some(reader(path)?),
         None => None,
@@ -77,10 +80,34 @@ pub(in crate::cli) fn problem(
     let names = given.keys().chain(&header).map(String::as_str);
     let known: Vec<&str> = names.filter(|name| *name != "x").collect();
     let task = task(args, &known)?;
-    let mut rows = rows(args, &task, given, (&header, input))?;
+    let mut rows = self::rows(args, &task, given, (&header, input))?;
     if let (Some(path), Some(zeros)) = (&args.zeros_file, task.boundaries()) {
         rows.zeros = insufficient(path, zeros, &rows.lower);
     }
+    Ok((task, rows))
+}
+
+/// The integrals of a range of frequencies: a table with their column.
+fn of_range(
+    args: &LongmanArgs,
+    range: &FrequencyRange,
+    given: &BTreeMap<String, f64>,
+) -> std::result::Result<(Task, Rows), Failure> {
+    let name = FrequencyRange::NAME;
+    if given.contains_key(name) {
+        return Err(twice(name, "by --frequency-range and by --param"));
+    }
+    let args = LongmanArgs {
+        frequency: Some(name.to_owned()),
+        ..args.clone()
+    };
+    let known: Vec<&str> = given.keys().map(String::as_str).chain([name]).collect();
+    let task = task(&args, &known)?;
+    let rows: String = range.values().map(|value| format!("{value:e}\n")).collect();
+    let table: Box<dyn Read> = Box::new(std::io::Cursor::new(format!("{name}\n{rows}")));
+    let mut table = csv::Reader::from_reader(table);
+    let header = read_header(Path::new("--frequency-range"), &mut table)?;
+    let rows = self::rows(&args, &task, given, (&header, Some(table)))?;
     Ok((task, rows))
 }
 
