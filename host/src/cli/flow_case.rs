@@ -6,6 +6,7 @@ mod file;
 mod keys;
 mod plots;
 mod results;
+mod schema;
 mod slices;
 mod surface;
 mod view;
@@ -32,6 +33,7 @@ use results::Outcome;
 const EXAMPLES: &str = "\
 Examples:
   rarefy flow --example cylinder > cylinder.toml    a case file with comments
+  rarefy flow --schema > flow.schema.json           keys and values of case files, for editors
   rarefy flow cylinder.toml                         forces, heat, fields, plots
   rarefy flow cylinder.toml --accuracy 1e-2         on cells, velocities and sides that have it
   rarefy flow cylinder.toml --json --quiet          the record alone
@@ -50,13 +52,17 @@ Examples:
 #[serde(rename_all = "kebab-case")]
 pub(super) struct FlowCaseArgs {
     /// Case file; --example prints one
-    #[arg(value_name = "CASE.toml", required_unless_present = "example")]
+    #[arg(value_name = "CASE.toml", required_unless_present_any = ["example", "schema"])]
     #[serde(serialize_with = "shown_if")]
     case: Option<PathBuf>,
     /// Print a case file with comments on standard output, and end
     #[arg(long, value_name = "NAME", conflicts_with = "case", value_parser = named::<Example>(&Example::NAMES))]
     #[serde(skip)]
     example: Option<Example>,
+    /// Print the JSON Schema of case files, by which editors complete and check them, and end
+    #[arg(long, conflicts_with_all = ["case", "example"])]
+    #[serde(skip)]
+    schema: bool,
     /// Change of an iteration at which the flow is steady [default: that of the case, 1e-6]
     #[arg(long, value_name = "X", value_parser = positive)]
     tolerance: Option<f64>,
@@ -102,6 +108,10 @@ pub(super) fn parsed(text: &str) -> std::result::Result<Case, String> {
 /// Runs the command.
 pub(super) fn run(args: &FlowCaseArgs) -> std::result::Result<(), Failure> {
     let started = Instant::now();
+    if args.schema {
+        let schema = serde_json::to_string_pretty(&schema::schema()).unwrap_or_default();
+        return streams::print(&format!("{schema}\n"));
+    }
     if let Some(example) = args.example {
         return streams::print(example.text());
     }
