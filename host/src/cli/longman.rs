@@ -106,6 +106,11 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     }
     report.write(|out| {
         out.plot("errors.png", outcome.plot());
+        let table = args.frequency_range;
+        let table = table.and_then(|range| outcome.table_plot(&title(args), range.is_log()));
+        if let Some(table) = table {
+            out.plot("table.png", table);
+        }
         Ok(())
     })?;
     if printed {

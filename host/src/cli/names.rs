@@ -154,7 +154,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             PREVIOUS,
             RECORD,
         ],
-        "longman" => &["results.csv", "errors.png", RECORD],
+        "longman" => &["results.csv", "errors.png", "table.png", RECORD],
         "market" => &[
             "grid_wealth.npy",
             "f_final.npy",

@@ -71,7 +71,7 @@ pub(in crate::cli) struct LongmanArgs {
     /// Frequencies of a table, LOW:HIGH:SPACING:N with the spacing log or linear: an integral for each, whose column is `frequency`
     #[arg(long, value_name = "RANGE", help_heading = "Integrand", conflicts_with_all = ["frequency", "input", "family", "integrand"])]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) frequency_range: Option<FrequencyRange>,
+    pub(in crate::cli) frequency_range: Option<FrequencyRange>,
     /// The whole integrand, an expression in x and parameters
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true, help_heading = "Integrand", conflicts_with_all = ["family", "amplitude", "oscillator", "frequency"])]
     pub(super) integrand: Option<String>,
@@ -150,7 +150,7 @@ pub(super) enum Interpolation {
 
 /// Frequencies from the lowest to the highest.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FrequencyRange {
+pub(in crate::cli) struct FrequencyRange {
     low: f64,
     high: f64,
     is_log: bool,
@@ -165,6 +165,11 @@ const MOST_FREQUENCIES: usize = 10_000_000;
 impl FrequencyRange {
     /// The name of their column.
     pub(super) const NAME: &str = "frequency";
+
+    /// Whether equal factors are between the frequencies.
+    pub(in crate::cli) fn is_log(&self) -> bool {
+        self.is_log
+    }
 
     /// The frequencies.
     pub(super) fn values(&self) -> impl Iterator<Item = f64> {

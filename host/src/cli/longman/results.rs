@@ -203,6 +203,26 @@ impl Outcome<'_> {
         }
     }
 
+    /// The values of a table over the frequency, those of the status OK.
+    pub(super) fn table_plot(&self, title: &str, is_log: bool) -> Option<Figure> {
+        let column = self.names.iter().position(|name| name == "frequency")?;
+        let rows = self.rows.columns.get(column)?.iter().zip(self.results);
+        let points: Vec<(f64, f64)> = rows
+            .filter(|(_, r)| r.status == Status::Ok)
+            .map(|(frequency, r)| (*frequency, r.value))
+            .collect();
+        let curve = Curve::new("value", points, COLOURS[0]).stroke(Stroke::Dotted);
+        let panel = Panel::new("frequency", "integral", vec![curve]);
+        Some(Figure {
+            title: title.to_owned(),
+            panels: vec![if is_log {
+                panel.logarithmic_across()
+            } else {
+                panel
+            }],
+        })
+    }
+
     pub(super) fn summary(&self, title: &str, spent: Duration, total: Duration) -> Summary {
         let count = self.results.len();
         let what = if count == 1 {
