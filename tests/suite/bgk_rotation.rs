@@ -6,7 +6,7 @@ use rarefy::bgk::{Gas, Mach, Model, Rotation, RotationalCollisions, Shock, Shock
 use rarefy::run::Ending;
 use rarefy::{Backend, Precision};
 
-use crate::command::{folder, number, printed, refused};
+use crate::command::{folder, number, printed, refused, unconverged};
 
 /// The gas of the tables: d = 2, relaxation in the time Z = `z`, and internal energy that diffuses at the rate 1.26.
 fn gas(z: f64) -> Gas {
@@ -229,7 +229,18 @@ fn frozen_rotation_leaves_shakhovs_gas() {
 }
 
 fn wave(mach: f64, gas: Gas, step: f64) -> (Shock, ShockProfile, Solution) {
+    let sides = Shock::of(Mach::new(mach).unwrap(), gas).sides;
+    wave_between(mach, gas, sides, step)
+}
+
+fn wave_between(
+    mach: f64,
+    gas: Gas,
+    sides: [f64; 2],
+    step: f64,
+) -> (Shock, ShockProfile, Solution) {
     let mut shock = Shock::of(Mach::new(mach).unwrap(), gas);
+    shock.sides = sides;
     shock.cells = ((shock.sides[0] + shock.sides[1]) / step).round() as usize;
     let problem = shock.problem().unwrap();
     let mut solver = SteadySolver::new(&problem, &config(Backend::Cpu)).unwrap();
@@ -348,7 +359,7 @@ fn a_weakly_rotating_shock_is_shakhovs() {
     if let Some(rotation) = &mut slight.rotation {
         rotation.freedom = 1e-6;
     }
-    let (_, profile, _) = wave(1.5, slight, 0.1);
+    let (_, profile, _) = wave_between(1.5, slight, [40.0, 20.0], 0.1);
     let own = profile.thickness();
     assert!((own / 6.011745 - 1.0).abs() < 1e-5, "{own}");
 }
@@ -366,6 +377,60 @@ fn upwind_differences_find_the_wave_too() {
     let found = solver.solve().unwrap();
     let profile = ShockProfile::new(shock.mach_of_gas(), &problem.space, &found.cells).unwrap();
     assert!((3.5..4.5).contains(&profile.thickness()));
+}
+
+/// Z of this gas is 0.75, less than 1: the Mach 2 shock of an independent program is 3.002 l0 thick.
+#[test]
+fn fast_relaxation_is_the_one_that_is_asked_for() {
+    let with = |collisions: f64| Gas {
+        rotation: Some(Rotation {
+            collisions: RotationalCollisions::Constant(collisions),
+            ..Rotation::default()
+        }),
+        ..gas(1.0)
+    };
+    let (_, profile, _) = wave(2.0, with(1.6), 0.05);
+    let own = profile.thickness();
+    assert!((own / 3.0035 - 1.0).abs() < 2e-3, "{own}");
+    // Oxygen at 100 K, by the same program.
+    let cold = Gas {
+        omega: 0.77,
+        rotation: Species::Oxygen.rotation().map(|own| own.at(100.0)),
+        ..gas(1.0)
+    };
+    for (difference, expected) in [(0.2, 0.384321), (0.8, 0.371147)] {
+        let drive = Drive::Fourier(difference);
+        let found = between(3.0, drive, cold, 1.0, false, &config(Backend::Cpu));
+        let own = flux(&found, drive);
+        assert!((own / expected - 1.0).abs() < 5e-5, "{difference}: {own}");
+    }
+}
+
+/// A shock that goes on from a checkpoint is that of its gas.
+#[test]
+fn a_shock_that_goes_on_keeps_its_gas() {
+    let folder = folder();
+    let gas = "--gas nitrogen --pressure 10 --temperature 300 --mach 3 --backend cpu";
+    let whole = printed(folder.path(), &format!("shock {gas} --no-verify"));
+    unconverged(
+        folder.path(),
+        &format!("shock {gas} --steps 8 --checkpoint-every 4 --no-verify --out a"),
+    );
+    let on = "shock --resume a/checkpoint.rarefy --until-residual 1e-9 --no-verify --out b";
+    let on = printed(folder.path(), on);
+    for key in ["thickness", "downstream", "rotation", "largest_temperature"] {
+        let [a, b] = [&whole, &on].map(|found| &found["result"][key]);
+        match (a.as_f64(), b.as_f64()) {
+            (Some(a), Some(b)) => assert!((a / b - 1.0).abs() < 1e-6, "{key}: {a} {b}"),
+            _ => assert_eq!(a, b, "{key}"),
+        }
+    }
+    let found = printed(
+        folder.path(),
+        "shock --gas hydrogen --pressure 10 --temperature 300 --mach 3 --no-verify --backend cpu",
+    );
+    let warnings = found["warnings"].to_string();
+    assert!(!warnings.contains("tail"), "{warnings}");
 }
 
 #[test]
@@ -432,7 +497,7 @@ fn commands_take_gases_whose_molecules_rotate() {
         ),
         (
             "fourier --delta 1 --model polyatomic --prandtl 0.3",
-            "Prandtl number",
+            "a Prandtl number from 0.6",
         ),
         (
             "fourier --delta 1 --model polyatomic --backend emulator",

@@ -150,6 +150,9 @@ impl RotationalCollisions {
     }
 }
 
+/// Rates S = rho D/mu at which internal energy of a gas diffuses.
+const DIFFUSION: [f64; 2] = [0.5, 2.5];
+
 /// The rotation of a gas's molecules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -269,7 +272,7 @@ impl RotationGiven {
             return Err(Error::invalid(
                 "gas.z_rot",
                 "collisions that depend on the temperature",
-                "a number, or gas, pressure, temperature and length in SI units",
+                "a number, or a gas with pressure and temperature in SI units",
             ));
         }
         if let (Some(_), Some(prandtl)) = (self.eucken, self.prandtl) {
@@ -302,11 +305,17 @@ impl Rotation {
         share(self.freedom) * self.collisions.at(self.kelvin * temperature)
     }
 
+    /// The time Z above which no temperature turns negative, whatever the state.
+    fn least_relaxation(&self) -> f64 {
+        self.freedom.max(3.0) / (3.0 + self.freedom)
+    }
+
     /// The time Z of a cell.
     ///
-    /// Very cold gas of Parker's formula would take fewer collisions than keep both temperatures positive: Z is at least 1.
+    /// Very cold gas of Parker's formula would take fewer collisions than keep both temperatures positive. It takes as many as do.
     pub(crate) fn relaxation_of(&self, temperature: f64) -> f64 {
-        self.relaxation(temperature.max(f64::MIN_POSITIVE)).max(1.0)
+        self.relaxation(temperature.max(f64::MIN_POSITIVE))
+            .max(self.least_relaxation())
     }
 
     /// Rate of the internal energy that a cell gains, `nu n (T - T_r) d/(4 Z)`, over `nu n (T_t - T_r)`.
@@ -354,6 +363,20 @@ impl Rotation {
         let [tt, tr, rt, x] = self.rates(self.relaxation(1.0));
         let f = (5.0 + d) / self.prandtl;
         (d * tt - d * tr - 5.0 * rt + f * tr * rt) / (f * tt - 5.0) - 0.5 * x
+    }
+
+    /// The Prandtl numbers of all admitted rates of diffusion.
+    fn prandtl_range(&self) -> [f64; 2] {
+        let z = self.relaxation(1.0);
+        let [tt, tr, rt, x] = self.rates(z);
+        let d = self.freedom;
+        let ends = DIFFUSION.map(|diffusion| {
+            let rr = 1.0 / diffusion + 0.5 * x;
+            let determinant = tt * rr - tr * rt;
+            let [f_t, f_r] = [rr * 5.0 - tr * d, tt * d - rt * 5.0];
+            (5.0 + d) * determinant / (f_t + f_r)
+        });
+        [ends[0].min(ends[1]), ends[0].max(ends[1])]
     }
 
     /// The Prandtl number at a relaxation time Z.
@@ -417,8 +440,7 @@ impl Rotation {
             let expected = "a positive Prandtl number, such as 0.72 of nitrogen";
             return wrong("prandtl", self.prandtl, expected.to_owned());
         }
-        // Both temperatures stay positive from any state.
-        let least = self.freedom.max(3.0) / (3.0 + self.freedom) / share(self.freedom);
+        let least = self.least_relaxation() / share(self.freedom);
         let collisions = match self.collisions {
             RotationalCollisions::Parker { t_star, .. } if t_star < 0.0 => f64::NAN,
             of => of.at(self.kelvin),
@@ -444,7 +466,7 @@ impl Rotation {
         let [[tt, tr], [rt, rr]] = self.matrix(self.relaxation(1.0));
         let good = tt + rr > 0.0 && tt * rr - tr * rt > 0.0 && rr.is_finite();
         let diffusion = 1.0 / (rr + 0.6 * tr);
-        if !good || !(0.5..=2.5).contains(&diffusion) {
+        if !good || !(DIFFUSION[0]..=DIFFUSION[1]).contains(&diffusion) {
             return match self.eucken {
                 Some([f_t, f_r]) => Err(Error::invalid(
                     "gas.eucken",
@@ -452,8 +474,12 @@ impl Rotation {
                     "Eucken factors of a gas, such as [2.32, 1.40] of nitrogen",
                 )),
                 None => {
-                    let expected = "a Prandtl number of a gas that rotates, about 0.69 to 0.74";
-                    wrong("prandtl", self.prandtl, expected.to_owned())
+                    let [low, high] = self.prandtl_range();
+                    let expected = format!(
+                        "a Prandtl number from {low:.4} to {high:.4}, with which internal energy of {} degrees of freedom diffuses as in a gas",
+                        self.freedom
+                    );
+                    wrong("prandtl", self.prandtl, expected)
                 }
             };
         }

@@ -139,7 +139,7 @@ impl Flow for ShockArgs {
     fn found(&self, run: &mut March) -> Result<Found> {
         let space = self.space()?;
         let ended = Ended::of(run)?;
-        let profile = ShockProfile::new(self.mach, &space, &ended.moments)?;
+        let profile = ShockProfile::new(self.mach_of_gas(), &space, &ended.moments)?;
         let rate = space.step(0) / self.shared.time_options.dt.unwrap_or(f64::NAN);
         let (mean, spread) = profile.face_fluxes(&ended.before, &ended.after, &ended.left, rate);
         Ok(Found {
@@ -169,7 +169,7 @@ impl Flow for ShockArgs {
     }
 
     fn found_steady(&self, _: &SteadyProblem, solution: &Solution) -> Result<Found> {
-        let profile = ShockProfile::new(self.mach, &self.space()?, &solution.cells)?;
+        let profile = ShockProfile::new(self.mach_of_gas(), &self.space()?, &solution.cells)?;
         let [left, right, ..] = solution.received();
         let entering = [left.mass, left.momentum[0], left.energy];
         let leaving = [-right.mass, -right.momentum[0], -right.energy];

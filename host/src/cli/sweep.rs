@@ -465,6 +465,7 @@ impl Sweep<'_> {
         match (of("collision"), of("model")) {
             (Some("boltzmann"), _) => "Boltzmann",
             (_, Some("shakhov")) => "Shakhov",
+            (_, Some("polyatomic")) => "polyatomic",
             _ => "BGK",
         }
     }

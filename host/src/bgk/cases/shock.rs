@@ -73,8 +73,10 @@ impl Mach {
 /// Length of the downstream tail of a weak shock in l0, times the Mach number less 1: three times its thickness.
 const DOWNSTREAM_TAIL: f64 = 7.0;
 
-/// Lengths of relaxation that a domain holds downstream: rotation is then within about a thousandth of its end.
-const RELAXED: f64 = 7.0;
+/// Lengths of relaxation that a domain holds downstream: rotation is then within less than a thousandth of its end.
+const RELAXED: f64 = 9.0;
+/// The longest tail of a relaxation that a domain is made for, in l0.
+const LONGEST: f64 = 600.0;
 
 impl Mach {
     /// How far upstream fast molecules run ahead of a shock of the models, in l0.
@@ -88,7 +90,8 @@ impl Mach {
         let after = self.of(gas).downstream();
         let frequency = gas.relaxation_frequency(after.density, after.temperature);
         let relaxed = gas.rotating().map_or(0.0, |rotation| {
-            RELAXED * rotation.relaxation(after.temperature) * after.velocity[0] / frequency
+            let length = rotation.relaxation(after.temperature) * after.velocity[0] / frequency;
+            (RELAXED * length).min(LONGEST)
         });
         let downstream = DOWNSTREAM_TAIL * dispersion(gas) / (self.number - 1.0);
         [self.upstream_tail(gas), downstream.max(relaxed)].map(f64::ceil)

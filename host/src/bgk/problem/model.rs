@@ -145,7 +145,7 @@ impl Gas {
                 "model",
                 "polyatomic",
                 format!(
-                    "bgk or shakhov for {of}; steady `shock`, `couette`, `fourier` and `flow` have molecules that rotate"
+                    "single atoms for {of}, as of argon; steady `shock`, `couette`, `fourier` and `flow` have molecules that rotate"
                 ),
             )),
         }

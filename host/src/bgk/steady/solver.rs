@@ -238,6 +238,7 @@ impl SteadySolver {
             _ if self.problem.integral.is_some() || self.problem.force != 0.0 => {
                 "more velocities, or a weaker drive"
             }
+            1 if wave && self.plan.rotation.is_some() => "finer cells, or a lower Mach number",
             1 if wave => "steps in time, which find this wave, or a lower Mach number",
             1 => "finer cells, or a weaker drive",
             _ => "the upwind closure, or finer cells",

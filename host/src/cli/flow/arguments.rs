@@ -58,7 +58,7 @@ pub(in crate::cli) struct GasArgs {
     #[arg(long, value_name = "D", value_parser = positive)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     internal_dof: Option<f64>,
-    /// With --model polyatomic: collisions in which rotation relaxes, or parker:Z_INF,T_STAR with --temperature [default: 5.5, or those of --gas]
+    /// With --model polyatomic: collisions in which rotation relaxes, or parker:Z_INF,T_STAR with a --gas [default: 5.5, or those of --gas]
     #[arg(long, value_name = "Z", value_parser = collisions)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     z_rot: Option<RotationalCollisions>,

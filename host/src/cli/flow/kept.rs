@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::TimeOptions;
+use super::arguments::{MODEL_MOLECULES, TimeOptions};
 use super::case::{Flow, PreparedRun, Saved, SavedState, Snapshot};
 use super::course::History;
 use crate::bgk::boltzmann::{self, FlowConfig, ShockStart};
@@ -263,6 +263,11 @@ pub(in crate::cli) fn reopened<F: Flow>(
     common.devices = devices.or(common.devices);
     common.threads = wanted.common().threads;
     parameters.collisions_mut().taken = stored.state.method.clone();
+    // A checkpoint has the numbers of a rotation; the rotation follows from them again.
+    let relaxes = !parameters.collisions().is_boltzmann();
+    let si = *parameters.si();
+    let gas = &mut parameters.shared_mut().gas;
+    *gas = gas.resolved(&si, MODEL_MOLECULES, relaxes)?;
     let reopened = Reopened {
         until_residual,
         stored,

@@ -126,8 +126,7 @@ impl ShockArgs {
             usual.molecules,
             !self.collisions.is_boltzmann(),
         )?;
-        // Molecules that rotate have other states behind the shock, and longer tails.
-        full.mach = self.mach.of(&full.shared.gas.gas());
+        // Molecules that rotate have longer tails.
         let usual = full.usual();
         let [before, after] = usual.sides;
         let given = self.length.or(self.shared.si.length()?);
@@ -170,7 +169,7 @@ impl ShockArgs {
 
     /// Velocities and time step of the models.
     fn complete_model(&mut self) -> Result<()> {
-        let [along, across] = Shock::nodes(self.mach, self.cut());
+        let [along, across] = Shock::nodes(self.mach_of_gas(), self.cut());
         let counts = match &self.velocities {
             Some(Counts(counts)) => counts.clone(),
             None => vec![along],
@@ -244,6 +243,14 @@ impl ShockArgs {
             .time_options
             .same_time(&self.shared.time_options);
         Ok(fine)
+    }
+
+    /// The Mach number in the gas, whose molecules may rotate.
+    pub(super) fn mach_of_gas(&self) -> Mach {
+        match self.collisions.collision {
+            Collisions::Model => self.mach.of(&self.shared.gas.gas()),
+            Collisions::Boltzmann => self.mach,
+        }
     }
 
     pub(super) fn cut(&self) -> f64 {

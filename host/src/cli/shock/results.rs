@@ -48,7 +48,7 @@ impl Outcome<ShockArgs> {
         errors.derive("thickness_mean_free_paths", "thickness", path.recip());
         errors.derive("inverse_thickness", "thickness", path / thickness.powi(2));
         if let Some(units) = &self.units {
-            let mach = self.flow.mach;
+            let mach = self.flow.mach_of_gas();
             let [before, after] = [mach.upstream(), mach.downstream()].map(|s| s.temperature);
             errors.derive("thickness_m", "thickness", units.length_m);
             errors.derive(
@@ -83,7 +83,7 @@ impl Outcome<ShockArgs> {
         let (exact, pointwise) = profile.fluxes();
         let extremes = profile.extremes();
         let thickness = profile.thickness();
-        let mach = self.flow.mach;
+        let mach = self.flow.mach_of_gas();
         let mut result = json!({
             "thickness": thickness,
             "mean_free_path": self.mean_free_path(),
@@ -182,7 +182,8 @@ impl Outcome<ShockArgs> {
 
     /// The profiles between the ends of the region in which something changes.
     fn plot(&self) -> Figure {
-        let (before, after) = (self.flow.mach.upstream(), self.flow.mach.downstream());
+        let mach = self.flow.mach_of_gas();
+        let (before, after) = (mach.upstream(), mach.downstream());
         let reach = 4.0 * self.found.profile.thickness();
         let is_shown = |p: &ShockPoint| p.x > -reach && p.x < 0.7 * reach;
         let points = || self.found.profile.points.iter();
