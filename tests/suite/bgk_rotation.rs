@@ -414,7 +414,7 @@ fn a_shock_that_goes_on_keeps_its_gas() {
     let whole = printed(folder.path(), &format!("shock {gas} --no-verify"));
     unconverged(
         folder.path(),
-        &format!("shock {gas} --steps 8 --checkpoint-every 4 --no-verify --out a"),
+        &format!("shock {gas} --steady --steps 8 --checkpoint-every 4 --no-verify --out a"),
     );
     let on = "shock --resume a/checkpoint.rarefy --until-residual 1e-9 --no-verify --out b";
     let on = printed(folder.path(), on);
@@ -464,10 +464,10 @@ fn commands_take_gases_whose_molecules_rotate() {
     assert!(warning.contains("vibrate"), "{warning}");
     let found = run("shock --model polyatomic --mach 10 --backend cpu");
     let share = number(&found["negative_equilibrium"]["internal_energy"]);
-    assert!((share - 0.12).abs() < 0.01, "{share}");
+    assert!((share - 0.15).abs() < 0.01, "{share}");
     let warning = found["warnings"][0].as_str().unwrap();
     assert!(
-        warning.contains("internal energy is negative for 12%"),
+        warning.contains("internal energy is negative for 15%"),
         "{warning}"
     );
     let found = run("shock --model shakhov --mach 1.5 --backend cpu");

@@ -169,7 +169,7 @@ fn gases_that_are_none_are_refused_in_one_line() {
         ),
         (
             "gas = { delta = 1, model = \"polyatomic\", prandtl = 3 }",
-            "gas.prandtl: 3; expected a Prandtl number of a gas that rotates",
+            "gas.prandtl: 3; expected a Prandtl number from 0.5600 to 0.9021",
         ),
         (
             "gas = { delta = 1, model = \"polyatomic\", eucken = [2.3, -1] }",

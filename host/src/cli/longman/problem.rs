@@ -87,6 +87,9 @@ pub(in crate::cli) fn problem(
     Ok((task, rows))
 }
 
+/// The name of the table of a range of frequencies in errors.
+const OF_RANGE: &str = "--frequency-range";
+
 /// The integrals of a range of frequencies: a table with their column.
 fn of_range(
     args: &LongmanArgs,
@@ -106,7 +109,7 @@ fn of_range(
     let rows: String = range.values().map(|value| format!("{value:e}\n")).collect();
     let table: Box<dyn Read> = Box::new(std::io::Cursor::new(format!("{name}\n{rows}")));
     let mut table = csv::Reader::from_reader(table);
-    let header = read_header(Path::new("--frequency-range"), &mut table)?;
+    let header = read_header(Path::new(OF_RANGE), &mut table)?;
     let rows = self::rows(&args, &task, given, (&header, Some(table)))?;
     Ok((task, rows))
 }
@@ -432,7 +435,9 @@ fn rows(
     let origins = origins(args, task, given, header)?;
     let limited = args.lower.is_none() && limit.is_some();
     let limit = limit.unwrap_or(Origin::Flag(0.0));
-    let (Some(path), Some(mut reader)) = (&args.input, input) else {
+    // The table of a range of frequencies has no file.
+    let path = args.input.as_deref().unwrap_or(Path::new(OF_RANGE));
+    let Some(mut reader) = input else {
         // Without an input all values are those of flags.
         let value = |origin: &Origin| match origin {
             Origin::Flag(value) => *value,
