@@ -148,7 +148,7 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
         ("tube --delta 1e4", "delta/4 + 1.02"),
         ("tube --delta 1 --accommodation 1.5", "at most 1"),
         ("tube --delta 1 --model es", "bgk"),
-        ("tube --delta 1 --z-rot 5", "--model polyatomic"),
+        ("tube --delta 1 --z-rot 5", "the model polyatomic"),
         ("tube --delta 1 --model polyatomic --z-rot 0.1", "--z-rot"),
     ] {
         refused(at, &words(line), what);
