@@ -38,7 +38,7 @@ pub(crate) fn with_given<T: Serialize + DeserializeOwned>(
 }
 
 /// Keys that serde leaves out where they are not set.
-const UNSET: [&str; 1] = ["threads"];
+const UNSET: [&str; 2] = ["threads", "rotation"];
 
 fn put(into: &Bound<'_, PyDict>, given: &Bound<'_, PyDict>) -> PyResult<()> {
     for (key, value) in given {

@@ -438,3 +438,20 @@ def test_a_sweep_that_fails_keeps_its_results() -> None:
 def test_a_cube_is_no_rule_of_a_model() -> None:
     with pytest.raises(TypeError, match=r"\[\('uniform', 16, -4.5, 4.5\)\]"):
         rarefy.Simulation((20, -1.0, 1.0), velocities=(16, 4.5), backend="cpu")
+
+
+def test_molecules_that_rotate_have_two_temperatures() -> None:
+    wave = rarefy.shock(3.0, model="polyatomic", z_rot=5.5, prandtl=0.72, backend="cpu", verify=False)
+    assert wave.temperature_translational is not None and wave.temperature_rotational is not None
+    np.testing.assert_allclose((3 * wave.temperature_translational + 2 * wave.temperature_rotational) / 5, wave.temperature, rtol=1e-12)
+    # The ratio of the specific heats is 7/5.
+    assert abs(wave.downstream["density"] - 6 * 9 / 14) < 1e-12
+    assert max(wave.flux_spread) < 1e-6
+    flow = rarefy.fourier(1.0, temperature_difference=2 / 3, model="polyatomic", eucken=(2.325106, 1.392220), z_rot=5.659, backend="cpu", verify=False)
+    assert abs(flow.flux / 3 - 0.187194) < 2e-6
+    assert flow.heat_flux_rotational is not None and "temperature_rotational" in flow.to_pandas()
+    assert rarefy.couette(1.0, backend="cpu", verify=False).temperature_rotational is None
+    with pytest.raises(TypeError, match="polyatomic"):
+        rarefy.couette(1.0, z_rot=5.0)
+    with pytest.raises(ValueError, match="molecules that rotate"):
+        rarefy.shock(2.0, model="polyatomic", time=0.1)
