@@ -497,7 +497,7 @@ fn commands_take_gases_whose_molecules_rotate() {
         ),
         (
             "fourier --delta 1 --model polyatomic --prandtl 0.3",
-            "a Prandtl number from 0.6",
+            "a Prandtl number from 0.56",
         ),
         (
             "fourier --delta 1 --model polyatomic --backend emulator",
