@@ -1,6 +1,7 @@
 //! A case to solve: space, velocities, gas, boundaries, and what there is at the start.
 
 mod boundary;
+mod gas;
 mod model;
 mod moments;
 pub mod quadrature;
@@ -12,7 +13,8 @@ mod velocity;
 use serde::{Deserialize, Serialize};
 
 pub use self::boundary::{Boundaries, Boundary, Wall};
-pub use self::model::{Gas, Model, mean_free_path};
+pub use self::gas::{Gas, mean_free_path};
+pub use self::model::Model;
 pub use self::moments::Moments;
 pub use self::state::State;
 pub use self::units::{Species, Units};

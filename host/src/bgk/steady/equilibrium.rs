@@ -1,7 +1,6 @@
 //! The fields of a cell, and the local equilibrium that they parametrise.
 
-use super::internal::INTERNAL;
-use super::plan::{COEFFICIENTS, Plan};
+use super::plan::{COEFFICIENTS, INTERNAL, Plan};
 use crate::bgk::State;
 
 impl Plan {

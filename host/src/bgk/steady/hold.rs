@@ -1,7 +1,6 @@
 //! The quantity that the boundaries leave open.
 
-use super::internal::INTERNAL;
-use super::plan::{Hold, Layout, Plan, Side};
+use super::plan::{Hold, INTERNAL, Layout, Plan, Side};
 use super::problem::SteadyProblem;
 use crate::bgk::Boundary;
 

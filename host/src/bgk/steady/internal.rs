@@ -15,16 +15,11 @@
 
 use rayon::prelude::*;
 
-use super::plan::{COEFFICIENTS, EAST, Plan, WEST, upward};
-use super::sums::{Swept, flux};
+use super::plan::{COEFFICIENTS, EAST, INTERNAL, Plan, WEST, upward};
+use super::sums::{InternalSums, Swept, flux};
 use crate::bgk::Rotation;
 use crate::bgk::rotation::{self, Relaxed};
 use crate::maxwellian::lanes::{self, LANES, LaneReal, Lanes, fma};
-
-/// First of the unknowns of internal energy: its density, then its heat flux along x and y.
-pub(super) const INTERNAL: usize = 6;
-/// Unknowns of a cell.
-pub(super) const COMPONENTS: usize = 9;
 
 /// Tasks that the velocities are divided into.
 const TASKS: usize = 16;
@@ -38,27 +33,6 @@ pub(super) struct Equilibrium {
     half: f64,
     /// k_r; in the linearised equation 4 Q_r.
     drift: [f64; 2],
-}
-
-/// Sums over the velocities of internal energy.
-#[derive(Clone, Debug)]
-pub(super) struct InternalSums {
-    /// Of each cell: `E - S_E`, and both parts of `c E/2`.
-    pub(super) cells: Vec<[f64; 3]>,
-    /// The flux `v_x E/2` through each face of the line.
-    pub(super) fluxes: Vec<f64>,
-    /// The density of E at the left and at the right end.
-    pub(super) ends: [f64; 2],
-}
-
-impl InternalSums {
-    fn none(cells: usize) -> Self {
-        Self {
-            cells: vec![[0.0; 3]; cells],
-            fluxes: vec![0.0; cells + 1],
-            ends: [0.0; 2],
-        }
-    }
 }
 
 impl Plan {

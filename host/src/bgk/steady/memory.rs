@@ -2,7 +2,7 @@
 
 use super::config::SteadyConfig;
 use super::correction::Correction;
-use super::internal::COMPONENTS;
+use super::plan::COMPONENTS;
 use super::problem::SteadyProblem;
 use crate::bgk::{Boundary, State};
 use crate::error::Result;

@@ -1,6 +1,5 @@
 //! A steady problem prepared for sweeping: velocities in groups of one direction, boundaries as formulas, the unknowns in one vector.
 
-use super::internal::{COMPONENTS, INTERNAL};
 use super::nodes::Nodes;
 use super::problem::{Closure, SteadyProblem};
 use super::sums::{Swept, flux};
@@ -24,6 +23,11 @@ pub(super) const SOUTH: usize = 2;
 /// | 6 | nu | nu |
 /// | 7 | K T / 2 | K / 2 |
 pub(super) const COEFFICIENTS: usize = 8;
+
+/// First of the unknowns of internal energy: its density, then its heat flux along x and y.
+pub(super) const INTERNAL: usize = 6;
+/// Unknowns of a cell.
+pub(super) const COMPONENTS: usize = 9;
 
 /// The [heat lag](Plan::heat_lag) of sweeps with the frequency of the loss in the collision integral of hard spheres.
 const INTEGRAL_LAG: f64 = 1.0;

@@ -1,7 +1,6 @@
 //! Moments of the cells and exchange at the faces, from the sums of the closing sweep.
 
-use super::internal::INTERNAL;
-use super::plan::{EAST, Plan, Side, WEST};
+use super::plan::{EAST, INTERNAL, Plan, Side, WEST};
 use super::solution::{Exchange, RotatingMoments};
 use super::sums::{Sums, leaving};
 use crate::bgk::Moments;

@@ -1,7 +1,5 @@
 //! Sums over the velocities: the results of a sweep.
 
-use super::internal::InternalSums;
-
 /// Sums over the outgoing velocities at a face of a boundary cell.
 pub(super) mod leaving {
     /// Mass that leaves in unit time, per unit area.
@@ -66,4 +64,25 @@ pub(super) struct Swept {
     pub(super) defects: Vec<f64>,
     /// The sums of the closing sweep, where every sweep has them.
     pub(super) closing: Option<Sums>,
+}
+
+/// Sums over the velocities of internal energy.
+#[derive(Clone, Debug)]
+pub(super) struct InternalSums {
+    /// Of each cell: `E - S_E`, and both parts of `c E/2`.
+    pub(super) cells: Vec<[f64; 3]>,
+    /// The flux `v_x E/2` through each face of the line.
+    pub(super) fluxes: Vec<f64>,
+    /// The density of E at the left and at the right end.
+    pub(super) ends: [f64; 2],
+}
+
+impl InternalSums {
+    pub(super) fn none(cells: usize) -> Self {
+        Self {
+            cells: vec![[0.0; 3]; cells],
+            fluxes: vec![0.0; cells + 1],
+            ends: [0.0; 2],
+        }
+    }
 }

@@ -107,7 +107,10 @@ impl Correction {
     ) -> Result<bool> {
         match self {
             Self::Plates(plates) => plates.apply(plan, x, swept, y),
-            Self::Shock(shock) => shock.apply(plan, x, swept, y),
+            Self::Shock(shock) => match &plan.rotation {
+                Some(rotation) => rotating_shock::apply(shock, plan, rotation, x, swept, y),
+                None => shock.apply(plan, x, swept, y),
+            },
             Self::Plane(plane) => return plane.apply(plan, x, swept, y, iteration),
         }
         Ok(false)

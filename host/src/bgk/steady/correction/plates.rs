@@ -15,9 +15,8 @@
 
 use std::f64::consts::PI;
 
-use super::super::internal::{INTERNAL, InternalSums};
-use super::super::plan::{EAST, Plan, WEST};
-use super::super::sums::{Swept, flux};
+use super::super::plan::{EAST, INTERNAL, Plan, WEST};
+use super::super::sums::{InternalSums, Swept, flux};
 use super::laws::{lag, transport};
 use super::rotating::{Conduction, RotatingCell, add_internal, conduct, gained_internal};
 use crate::bgk::Rotation;

@@ -12,8 +12,8 @@
 //!
 //! One temperature for both would leave iterations that grow like Z.
 
-use super::super::internal::{INTERNAL, InternalSums};
-use super::super::plan::Plan;
+use super::super::plan::{INTERNAL, Plan};
+use super::super::sums::InternalSums;
 use super::line::{Elimination, Row};
 use crate::bgk::Rotation;
 use crate::bgk::rotation::Matrix;

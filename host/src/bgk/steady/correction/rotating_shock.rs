@@ -11,14 +11,12 @@
 //!
 //! m is the mass that leaves through an end. The bulk viscosity follows from `T_t - T_r`.
 
-use super::super::internal::InternalSums;
-use super::super::plan::{EAST, Plan, WEST};
-use super::super::sums::{Swept, flux};
+use super::super::plan::{EAST, INTERNAL, Plan, WEST};
+use super::super::sums::{InternalSums, Swept, flux};
 use super::line::{self, Elimination};
 use super::rotating::RotatingCell;
 use super::shock::{self, FLUXES, SHARED, ShockCorrection, at_face, cell_rows, stream};
 use crate::bgk::Rotation;
-use crate::bgk::steady::internal::INTERNAL;
 
 /// Unknowns of a face: density, velocity, temperature of translation, the mass up to it, temperature of rotation, and the flux of internal energy.
 const LOCAL: usize = 6;

@@ -21,7 +21,6 @@ use super::super::plan::{EAST, Plan, WEST};
 use super::super::sums::{Swept, flux};
 use super::laws::{lag, transport};
 use super::line::{self, Elimination};
-use super::rotating_shock;
 
 /// The correction of a wave between two streams.
 pub(in crate::bgk::steady) struct ShockCorrection {
@@ -75,9 +74,6 @@ impl ShockCorrection {
     }
 
     pub(super) fn apply(&self, plan: &Plan, x: &[f64], swept: &Swept, y: &mut [f64]) {
-        if let Some(rotation) = &plan.rotation {
-            return rotating_shock::apply(self, plan, rotation, x, swept, y);
-        }
         let cells = plan.nx;
         let Some((faces, [.., strength])) = self.solve(plan, x, swept, y) else {
             return;
