@@ -12,7 +12,7 @@ pub enum Model {
     Bgk,
     /// Shakhov: relaxation to a Maxwellian with the heat flux's third moment, for any Prandtl number, 2/3 for a monatomic gas.
     Shakhov,
-    /// Molecules that rotate: a Shakhov model with two temperatures and two heat fluxes, [`Rotation`].
+    /// Molecules that rotate: a Shakhov model with two temperatures and two heat fluxes, [`Rotation`](crate::bgk::Rotation).
     Polyatomic,
 }
 

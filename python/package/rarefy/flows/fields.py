@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .._results import Array, Result, plotted
 
@@ -34,7 +34,7 @@ class FlowResult(Result):
     time: float
     device: str
 
-    _columns = ("density", "ux", "uy", "temperature", "pxx", "pyy", "pxy", "qx", "qy")
+    _columns: ClassVar[tuple[str, ...]] = ("density", "ux", "uy", "temperature", "pxx", "pyy", "pxy", "qx", "qy")
 
     def _coordinates(self) -> dict[str, Array]:
         return {"x": self.x} if self.y is None else {"y": self.y, "x": self.x}
