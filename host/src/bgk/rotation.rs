@@ -345,6 +345,12 @@ impl Rotation {
         [[rr, -tr], [-rt, tt]].map(|row| row.map(|part| part / determinant))
     }
 
+    /// Conductivities of translation and rotation, `(q_t, q_r) = -mu K (grad T_t, grad T_r)`: `K = A^-1 diag(5, d)/4`.
+    pub(crate) fn conduction(&self, temperature: f64) -> Matrix {
+        let inverse = self.inverse_rates(temperature);
+        inverse.map(|[from_t, from_r]| [1.25 * from_t, 0.25 * self.freedom * from_r])
+    }
+
     /// `A_tt`, `A_tr` and `A_rt` at a relaxation time Z, which follow from d alone, and x = 3/((3 + d) Z).
     fn rates(&self, z: f64) -> [f64; 4] {
         let d = self.freedom;

@@ -71,9 +71,10 @@ impl Gas {
 
     /// Conductivities of translation and rotation, `(q_t, q_r) = -mu K (grad T_t, grad T_r)`: `K = A^-1 diag(5, d)/4`.
     pub(in crate::flow) fn conduction(&self, temperature: f64) -> Matrix {
-        let d = self.freedom();
-        let inverse = self.inverse_rates(temperature);
-        inverse.map(|[from_t, from_r]| [1.25 * from_t, 0.25 * d * from_r])
+        match &self.rotation {
+            Some(rotation) => rotation.conduction(temperature),
+            None => [[1.25 * (1.0 / self.prandtl), 0.0], [0.0; 2]],
+        }
     }
 
     /// The share of a cell's heat flux that its equilibrium keeps; molecules that rotate relax it before.

@@ -35,6 +35,12 @@ const BOLTZMANN: f64 = 1.380_649e-23;
 const REFERENCE: f64 = 273.0;
 
 impl Species {
+    /// The names.
+    #[cfg(feature = "cli")]
+    pub(crate) const NAMES: [&str; 9] = [
+        "helium", "neon", "argon", "krypton", "xenon", "nitrogen", "oxygen", "air", "hydrogen",
+    ];
+
     /// Mass of a molecule in kg, viscosity at 273 K in Pa s, and the exponent of its growth with temperature: G. A. Bird, *Molecular Gas Dynamics and the
     /// Direct Simulation of Gas Flows* (1994), appendix A.
     fn data(self) -> (f64, f64, f64) {

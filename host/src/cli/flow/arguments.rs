@@ -203,7 +203,7 @@ fn named_shortest(molecules: Scattering) -> Scattering {
 #[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct SiArgs {
     /// Gas, for a case in SI units; it also sets the exponent of the viscosity
-    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon", "nitrogen", "oxygen", "air", "hydrogen"]))]
+    #[arg(long, value_parser = named::<Species>(&Species::NAMES))]
     gas: Option<Species>,
     /// With --gas: pressure in Pa
     #[arg(long, value_name = "PA", value_parser = positive)]

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::{BODY, HALF, SHAPES, SIDES, TABLES, VELOCITIES};
+use crate::bgk::Species;
 
 /// The schema.
 pub(super) fn schema() -> Value {
@@ -103,9 +104,7 @@ fn form(place: &str, key: &str) -> Value {
     let along = || json!({ "anyOf": [number(), rows(2, 2)] });
     match (place, key) {
         ("gas", "model") => json!({ "enum": ["bgk", "shakhov", "polyatomic"] }),
-        ("gas", "gas") => json!({
-            "enum": ["helium", "neon", "argon", "krypton", "xenon", "nitrogen", "oxygen", "air", "hydrogen"]
-        }),
+        ("gas", "gas") => json!({ "enum": Species::NAMES }),
         ("gas", "z_rot") => json!({ "type": ["number", "string"] }),
         ("gas", "eucken") | ("domain", "x" | "y" | "z") | (_, "radii") => numbers(2, 2),
         ("domain", "core") => rows(2, 2),

@@ -304,11 +304,11 @@ impl<'a> Gap<'a> {
                 let own = &rotating.cells[cell];
                 let mut whole = [0.0; 2];
                 if let Some(found) = &energy.rotating {
-                    let flux = 0.5 * (found.faces[cell][2] + found.faces[cell + 1][2]);
+                    let flux = found.mean(2, cell);
                     let all = found.constant - energy.velocity[cell] * (work + self.built[cell]);
                     whole = [all - flux - energy.conduction[cell], flux - own.conduction];
                 }
-                let theta = found_mean(energy.rotating.as_ref(), 1, cell);
+                let theta = (energy.rotating.as_ref()).map_or(0.0, |found| found.mean(1, cell));
                 let [density, rotational] = if plan.linear {
                     [1.0, own.rotational + theta]
                 } else {
@@ -486,13 +486,6 @@ fn exchanged(
         }
     }
     Some(sums)
-}
-
-/// The mean over a cell of a change at the faces; 0 where there is none.
-fn found_mean(found: Option<&Conduction>, k: usize, cell: usize) -> f64 {
-    found.map_or(0.0, |found| {
-        0.5 * (found.faces[cell][k] + found.faces[cell + 1][k])
-    })
 }
 
 /// Adds the closure's polynomial to the outgoing molecules that a side sends back. Returns these, before and after.

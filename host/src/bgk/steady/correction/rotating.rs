@@ -65,8 +65,7 @@ impl RotatingCell {
         let frequency = plan.frequency * n * about.powf(1.0 - plan.omega);
         Self {
             rotational: t_r,
-            conductivity: inverse
-                .map(|[t, r]| [1.25 * t, 0.25 * d * r].map(|part| viscosity * part)),
+            conductivity: (rotation.conduction(about)).map(|row| row.map(|part| viscosity * part)),
             exchange: frequency * n * rotation.exchange(about),
             apart: t - t_r,
             lags,
@@ -88,6 +87,13 @@ pub(super) struct Conduction {
     pub(super) constant: f64,
     /// Changes of both temperatures, and the flux of internal energy.
     pub(super) faces: Vec<[f64; 3]>,
+}
+
+impl Conduction {
+    /// The mean over a cell of a value at the faces.
+    pub(super) fn mean(&self, k: usize, cell: usize) -> f64 {
+        0.5 * (self.faces[cell][k] + self.faces[cell + 1][k])
+    }
 }
 
 /// The laws of both walls: the conductance, the flux of energy and that of internal energy, about the temperature of the wall.
