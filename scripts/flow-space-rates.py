@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times of flows in space, and rates of their sweeps on a GPU, as the tables of docs/benchmarks/flow-space.md.
+"""Times of flows in space and round an axis, and rates of their sweeps on a GPU, as the tables of docs/benchmarks/flow-space.md.
 
     scripts/flow-space-rates.py [RAREFY]
 
@@ -24,6 +24,8 @@ MACHINES = {
 }
 # Cells along an axis, and points above zero of each half axis of the velocities.
 SWEEPS = [(64, 8), (64, 12), (96, 12), (128, 12)]
+# Rings along each direction of a square; angles, speeds and axial velocities.
+RINGS = [(64, (16, 12, 12)), (128, (16, 12, 12)), (128, (32, 16, 16)), (256, (16, 12, 12))]
 
 
 def sphere(cells: int, mach: float, delta: float, iterations: int, tolerance: float, velocities: str) -> str:
@@ -46,6 +48,24 @@ radius = 0.5
 """
 
 
+def orifice(cells: int, delta: float, iterations: int, tolerance: float, velocities: str) -> str:
+    """A thin wall with a hole of radius 1, in front of vacuum, as the specification of the hole's flow wants it: the gas far away at rest."""
+    return f"""gas = {{ model = "shakhov", delta = {delta} }}
+domain = {{ x = [-4, 4], y = [0, 8], h = {8 / cells}, symmetry = "axis" }}
+velocities = {{ {velocities} }}
+solver = {{ iterations = {iterations}, tolerance = {tolerance} }}
+output = {{ plots = false }}
+[sides]
+left = {{ kind = "reservoir" }}
+right = {{ kind = "vacuum" }}
+top = {{ kind = "split", at = 0, left = {{ density = 1 }}, right = {{ density = 0 }} }}
+[[body]]
+shape = "rectangle"
+centre = [0, 5]
+size = [0.5, 8]
+"""
+
+
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -58,6 +78,7 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
 def commands(rarefy: str, folder: Path) -> None:
     for name, text, machines in (
         ("sphere at Mach 5, delta 9, 96^3 cells", sphere(96, 5, 9, 1000, 1e-2, 'kind = "uniform", step = 0.7'), ["GPU, f64", "GPU, f32"]),
+        ("orifice into vacuum, delta 1, 64^2 rings", orifice(64, 1, 1000, 1e-6, 'kind = "axis", angles = 16, speeds = 12, axial = 12'), list(MACHINES)),
         ("sphere at Mach 2, delta 2, 32^3 cells", sphere(32, 2, 2, 1000, 1e-2, 'kind = "uniform", step = 1'), list(MACHINES)),
     ):
         case = folder / "case.toml"
@@ -73,32 +94,42 @@ def commands(rarefy: str, folder: Path) -> None:
             memory = int(done.stderr.split()[-1]) // 1024
             result = json.loads(done.stdout)["result"]
             found = f"{result['cells']} cells, {result['nodes']} velocities, {result['iterations']} iterations"
-            drag = result["bodies"][0]["drag_coefficient"]
-            print(f"{name}, {machine}: {seconds:.2f} s, {memory} MB; {found}; C_D {drag:.6g}", flush=True)
+            drag = result["bodies"][0].get("drag_coefficient")
+            value = f"W {result['mass_flow']:.6g}" if drag is None else f"C_D {drag:.6g}"
+            print(f"{name}, {machine}: {seconds:.2f} s, {memory} MB; {found}; {value}", flush=True)
 
 
 def sweeps(rarefy: str, folder: Path) -> None:
     for cells, points in SWEEPS:
-        case = folder / "sweep.toml"
-        case.write_text(sphere(cells, 1.5, 3, 2, 1e-9, f'kind = "gauss", points = {points}'))
-        for precision in ("f32", "f64"):
-            line = [rarefy, "flow", str(case), *QUIET, "--out", str(folder / "out"), "--backend", "cuda", "--precision", precision]
-            done = run(["ncu", "--csv", "--print-units", "base", "--metrics", "gpu__time_duration.sum", "-k", "regex:flow_volume", *line])
-            rows = re.findall(r'"(flow_volume\w*)[^"]*",.*?"gpu__time_duration.sum","[^"]*","([^"]*)"', done.stdout)
-            record = re.search(r"\n\{.*?\n\}", done.stdout, re.DOTALL)
-            starts = [at for at, (kernel, _) in enumerate(rows) if kernel.startswith("flow_volume_fields")]
-            if not starts or not record:
-                print(f"{cells}^3, {precision}: {last_line(done)}", flush=True)
-                continue
-            result = json.loads(record.group(0))["result"]
-            times: dict[str, float] = {}
-            for kernel, value in rows[starts[-1] :]:
-                name = re.sub(r"_f(32|64)$", "", kernel)
-                times[name] = times.get(name, 0.0) + float(value.replace(",", "")) * 1e-6
-            total = sum(times.values())
-            work = result["cells"] * result["nodes"]
-            parts = ", ".join(f"{name.removeprefix('flow_volume').strip('_') or 'sweep'} {value:.2f}" for name, value in times.items())
-            print(f"{cells}^3 cells, {result['nodes']} velocities, {precision}: {total:.2f} ms ({parts}), {work / total * 1e3:.2e} nodes and cells a second", flush=True)
+        text = sphere(cells, 1.5, 3, 2, 1e-9, f'kind = "gauss", points = {points}')
+        sweep(rarefy, folder, f"{cells}^3 cells", text, "flow_volume", "flow_volume_fields")
+    for cells, (angles, speeds, axial) in RINGS:
+        velocities = f'kind = "axis", angles = {angles}, speeds = {speeds}, axial = {axial}'
+        sweep(rarefy, folder, f"{cells}^2 rings", orifice(cells, 1, 2, 1e-9, velocities), "flow_ring", "flow_ring_f")
+
+
+def sweep(rarefy: str, folder: Path, name: str, text: str, kernels: str, first: str) -> None:
+    """The last of two sweeps, whose first kernel begins with a name."""
+    case = folder / "sweep.toml"
+    case.write_text(text)
+    for precision in ("f32", "f64"):
+        line = [rarefy, "flow", str(case), *QUIET, "--out", str(folder / "out"), "--backend", "cuda", "--precision", precision]
+        done = run(["ncu", "--csv", "--print-units", "base", "--metrics", "gpu__time_duration.sum", "-k", f"regex:{kernels}", *line])
+        rows = re.findall(rf'"({kernels}\w*)[^"]*",.*?"gpu__time_duration.sum","[^"]*","([^"]*)"', done.stdout)
+        record = re.search(r"\n\{.*?\n\}", done.stdout, re.DOTALL)
+        starts = [at for at, (kernel, _) in enumerate(rows) if kernel.startswith(first)]
+        if not starts or not record:
+            print(f"{name}, {precision}: {last_line(done)}", flush=True)
+            continue
+        result = json.loads(record.group(0))["result"]
+        times: dict[str, float] = {}
+        for kernel, value in rows[starts[-1] :]:
+            part = re.sub(r"_f(32|64)$", "", kernel).removeprefix(kernels).strip("_") or "sweep"
+            times[part] = times.get(part, 0.0) + float(value.replace(",", "")) * 1e-6
+        total = sum(times.values())
+        work = result["cells"] * result["nodes"]
+        parts = ", ".join(f"{part} {value:.2f}" for part, value in times.items())
+        print(f"{name}, {result['nodes']} velocities, {precision}: {total:.2f} ms ({parts}), {work / total * 1e3:.2e} nodes and cells a second", flush=True)
 
 
 def main() -> None:

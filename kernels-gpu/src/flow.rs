@@ -10,9 +10,11 @@
 //! | [`layout`] | cells, walls and sides in memory |
 //! | [`plane`] | the sweep, and the sums over its blocks |
 //! | [`volume`] | the same in space, over the full velocity space |
+//! | [`ring`] | the same round an axis, angle by angle |
 
 pub mod cell;
 pub mod gas;
 pub mod layout;
 pub mod plane;
+pub mod ring;
 pub mod volume;

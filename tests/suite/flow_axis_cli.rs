@@ -139,9 +139,14 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
         write(at, &text.replacen(from, to, 1));
         refused(at, &["flow", "case.toml"], what);
     }
-    write(at, TUBE);
+    // Rows that close on themselves are the CPU's.
+    let periodic = "{ kind = \"periodic\", jump = 1 }";
+    let infinite = TUBE
+        .replace("{ kind = \"reservoir\", density = 1 }", periodic)
+        .replace("{ kind = \"vacuum\" }", periodic);
+    write(at, &infinite);
     let line = words("flow case.toml --backend emulator");
-    refused(at, &line, "for a flow round an axis");
+    refused(at, &line, "`cpu`, which closes its rows");
     for (line, what) in [
         ("tube", "--delta"),
         ("tube --delta 0", "from 1e-9 to 300"),
@@ -217,6 +222,61 @@ fn a_ball_has_loads_in_newtons_and_the_files_of_a_plane() {
     done(at, &words("flow ball/case.toml --out again --quiet"));
     let again = &read(&at.join("again"))["result"]["bodies"][0];
     assert_eq!(again["force_x"], body["force_x"]);
+}
+
+/// Force on the ball and heat to it, on a machine.
+fn loads(at: &Path, machine: &str) -> [f64; 2] {
+    let line = "flow case.toml --json --quiet --overwrite --no-verify --out run";
+    let output = done(at, &words(&format!("{line} {machine}")));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let body = &record["result"]["bodies"][0];
+    ["force_x", "heat"].map(|key| number(&body[key]))
+}
+
+#[test]
+fn kernels_find_the_loads_of_the_cpu() {
+    let dir = folder();
+    let at = dir.path();
+    // A few sweeps of few rings: the emulator checks each access to memory.
+    let few = BALL
+        .replace("h = 0.125", "h = 0.3")
+        .replace("tolerance = 1e-4", "tolerance = 5e-2");
+    for text in [
+        few.clone(),
+        few.replace("gas = \"argon\"", "gas = \"nitrogen\""),
+    ] {
+        write(at, &text);
+        let cpu = loads(at, "--backend cpu");
+        let double = loads(at, "--backend emulator");
+        let single = loads(at, "--backend emulator --precision f32");
+        for ((cpu, double), single) in cpu.iter().zip(double).zip(single) {
+            assert!((double - cpu).abs() < 1e-10, "{double} {cpu}");
+            assert!((single - cpu).abs() < 1e-4, "{single} {cpu}");
+        }
+    }
+}
+
+#[test]
+fn a_gpu_finds_the_loads_of_the_cpu() {
+    if crate::support::device().is_none() {
+        return;
+    }
+    let dir = folder();
+    let at = dir.path();
+    for text in [
+        BALL.replace("tolerance = 1e-4", "tolerance = 1e-8"),
+        BALL.replace("gas = \"argon\"", "gas = \"nitrogen\"")
+            .replace("tolerance = 1e-4", "tolerance = 1e-8"),
+    ] {
+        write(at, &text);
+        let cpu = loads(at, "--backend cpu");
+        let double = loads(at, "--backend cuda");
+        let single = loads(at, "--backend cuda --precision f32 --tolerance 1e-4");
+        for ((cpu, double), single) in cpu.iter().zip(double).zip(single) {
+            assert!((double - cpu).abs() < 1e-7, "{double} {cpu}");
+            assert!((single - cpu).abs() < 1e-3, "{single} {cpu}");
+        }
+    }
 }
 
 /// Tubes have the known coefficients, one row a rarefaction.

@@ -20,22 +20,15 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The machine of a backend for a case: the CPU for [`Backend::Auto`] where it closes the lines of the case, or where no kernel is.
+    /// The machine of a backend for a case: the CPU for [`Backend::Auto`] where it closes the lines of the case.
     ///
     /// # Errors
     /// Those of [`Backend::resolve`] and of [`Machine::new`].
     pub fn of(case: &Case, backend: Backend, precision: Precision) -> Result<(Self, Resolved)> {
         let resolved = match backend {
-            Backend::Auto if case.closes_lines() || case.is_round() => Resolved::Cpu,
+            Backend::Auto if case.closes_lines() => Resolved::Cpu,
             backend => backend.resolve()?,
         };
-        if let (true, Resolved::Cuda(_) | Resolved::Emulator) = (case.is_round(), &resolved) {
-            return Err(Error::invalid(
-                "backend",
-                "a GPU",
-                "`cpu` for a flow round an axis, for which there is no kernel",
-            ));
-        }
         Ok((Self::new(&resolved, precision)?, resolved))
     }
 

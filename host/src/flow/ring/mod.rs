@@ -11,13 +11,16 @@
 //! Cells are rings: those of the plane, with volumes, faces and walls weighted by 2 pi r. So is the flow a flow in space with one layer of cells, and shares
 //! gas, faces, iteration and results with it.
 
-mod cell;
 mod check;
+mod device;
 mod nodes;
 mod reference;
 mod space;
 mod sweep;
 
+pub(in crate::flow) use device::new as sweep_on_machine;
+#[cfg(test)]
+pub(in crate::flow) use device::{Plan, RingSweeps};
 pub(in crate::flow) use nodes::{gauss, nodes_of, spread};
 pub(in crate::flow) use reference::run as sweep_in_loops;
 pub(in crate::flow) use space::space_of;

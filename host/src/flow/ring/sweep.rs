@@ -11,10 +11,10 @@
 
 use rayon::prelude::*;
 
+use rarefy_kernels::flow::ring::cell;
 use rarefy_kernels::flow::volume::cell as of_space;
 use rarefy_kernels::flow::volume::gas as kernels;
 
-use super::cell;
 use crate::error::{Error, Result};
 use crate::flow::rings::Rings;
 use crate::flow::space::Kind;

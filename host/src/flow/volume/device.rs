@@ -43,7 +43,7 @@ const MOST_BATCHES: usize = 128;
 const SHARED_BORDERS: usize = 3 * border::LEN as usize * size_of::<u64>();
 
 /// Share of the free memory that the blocks' sums may take.
-const SHARE_OF_MEMORY: f64 = 0.5;
+pub(in crate::flow) const SHARE_OF_MEMORY: f64 = 0.5;
 
 /// Numbers of the coefficients of a cell: those without the drift of internal energy.
 const NUMBERS: usize = 9;
@@ -175,7 +175,10 @@ fn empty_shape([nx, ny, nz]: [u32; 3], [lanes, rows]: [u32; 2]) -> VolumeShape {
 }
 
 /// A buffer of at least one element, which no machine refuses.
-fn upload<M: Machine, E: Element + Default>(machine: &M, data: &[E]) -> Result<M::Buffer<E>> {
+pub(in crate::flow) fn upload<M: Machine, E: Element + Default>(
+    machine: &M,
+    data: &[E],
+) -> Result<M::Buffer<E>> {
     match data.is_empty() {
         true => Ok(machine.upload(&[E::default()])?),
         false => Ok(machine.upload(data)?),
@@ -888,7 +891,7 @@ impl Sides {
 }
 
 /// Maxwellians of a side.
-fn emitted(inflow: &Inflow) -> &[Coefficients] {
+pub(in crate::flow) fn emitted(inflow: &Inflow) -> &[Coefficients] {
     match inflow {
         Inflow::Same(c) => std::slice::from_ref(c),
         Inflow::Faces(faces) | Inflow::Wall(faces, ..) => faces,
@@ -897,7 +900,7 @@ fn emitted(inflow: &Inflow) -> &[Coefficients] {
 }
 
 /// Coefficients in the working precision, filled up to quadruples.
-fn quads<T: Real>(c: &Coefficients) -> [Quad<T>; QUADS as usize] {
+pub(in crate::flow) fn quads<T: Real>(c: &Coefficients) -> [Quad<T>; QUADS as usize] {
     let number = |k: usize| T::from_f64(c.get(k).copied().unwrap_or(0.0));
     [0, 4, 8].map(|k| Quad([number(k), number(k + 1), number(k + 2), number(k + 3)]))
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::flow::ring;
 
 /// A machine that sweeps.
-pub(super) trait Sweeps {
+pub(in crate::flow) trait Sweeps {
     /// Sweeps once.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 
 mod check;
 mod correction;
-mod device;
-mod engine;
+pub(in crate::flow) mod device;
+pub(in crate::flow) mod engine;
 mod face;
 mod gas;
 mod nodes;

@@ -22,6 +22,7 @@ use crate::flow::course::{Course, Ending, Step};
 use crate::flow::gas::Gas;
 use crate::flow::machine::Machine;
 use crate::flow::ports;
+use crate::flow::ring;
 use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
 use crate::flow::{Acceleration, Solver};
 
@@ -734,16 +735,22 @@ fn between(edges: &[f64], x: f64) -> [(usize, f64); 2] {
 /// The engine of a machine.
 fn engine(machine: &Machine, sweep: &Sweep<'_>, input: &Input) -> Result<Box<dyn Sweeps>> {
     let sides = &input.sides;
-    if let (Some(_), Machine::Cuda(..) | Machine::Emulator(_)) = (&sweep.space.rings, machine) {
-        return Err(Error::Numerical(
-            "no kernel sweeps round an axis".to_owned(),
-        ));
-    }
-    Ok(match machine {
-        Machine::Cpu => Box::new(Vectors),
-        Machine::Reference => Box::new(Loops),
-        Machine::Cuda(device, precision) => device::new(device.clone(), *precision, sweep, sides)?,
-        Machine::Emulator(precision) => device::new(Emulator::default(), *precision, sweep, sides)?,
+    let is_round = sweep.space.rings.is_some();
+    Ok(match (machine, is_round) {
+        (Machine::Cpu, _) => Box::new(Vectors),
+        (Machine::Reference, _) => Box::new(Loops),
+        (Machine::Cuda(device, precision), true) => {
+            ring::sweep_on_machine(device.clone(), *precision, sweep, input)?
+        }
+        (Machine::Emulator(precision), true) => {
+            ring::sweep_on_machine(Emulator::default(), *precision, sweep, input)?
+        }
+        (Machine::Cuda(device, precision), false) => {
+            device::new(device.clone(), *precision, sweep, sides)?
+        }
+        (Machine::Emulator(precision), false) => {
+            device::new(Emulator::default(), *precision, sweep, sides)?
+        }
     })
 }
 

@@ -3,9 +3,12 @@
 use std::f64::consts::PI;
 
 use super::engine::{Loops, Sweeps, Vectors};
+use super::gas::DRIFT;
 use super::steady::Steady;
 use super::sweep::Swept;
 use super::{Problem, nodes};
+use crate::emulator::Emulator;
+use crate::flow::ring::{Plan, RingSweeps};
 use crate::flow::{Case, Findings, Machine};
 
 fn case(text: &str) -> Case {
@@ -270,6 +273,116 @@ fn sums_of_lanes_are_those_of_loops() {
         assert_eq!(found.len(), expected.len());
         for (at, (a, b)) in found.into_iter().zip(expected).enumerate() {
             assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{at}: {a} {b}");
+        }
+    }
+}
+
+/// Flows round an axis: bodies on and off it, a mirror on either side, a wall with less accommodation, an annulus, the linearised equation.
+fn round() -> Vec<String> {
+    let bodies = "[[body]]
+        shape = \"circle\"
+        radius = 0.4
+        centre = [0, CENTRE]
+        temperature = 1.5
+        [[body]]
+        shape = \"polygon\"
+        points = [[0.6, 0.2], [0.9, 0.5], [0.8, 0.8], [0.55, 0.6]]";
+    let [on, off] = ["0", "0.75"].map(|centre| bodies.replace("CENTRE", centre));
+    let uniform = "velocities = { angles = 6, step = 0.9, reach = 3 }";
+    let gauss = "velocities = { kind = \"axis\", angles = 6, speeds = 3, axial = 3 }";
+    let wall = "top = { kind = \"wall\", accommodation = 0.6, velocity = 0.3 }";
+    let mirrored = |left: &str, right: &str| {
+        format!(
+            "gas = {{ delta = 2 }}
+            domain = {{ symmetry = \"axis\", x = [-1, 1.2], y = [0, 1], h = 0.2 }}
+            {uniform}
+            [sides]
+            left = {left}
+            right = {right}
+            {wall}
+            {on}"
+        )
+    };
+    let (reservoir, mirror) = (
+        "{ kind = \"reservoir\", density = 1.2 }",
+        "{ kind = \"mirror\" }",
+    );
+    vec![
+        mirrored(reservoir, mirror),
+        mirrored(mirror, reservoir),
+        format!(
+            "gas = {{ delta = 2 }}
+            domain = {{ symmetry = \"axis\", x = [-1, 1.2], y = [0.3, 1.3], h = 0.2 }}
+            {uniform}
+            [sides]
+            left = {reservoir}
+            right = {{ kind = \"outlet\", pressure = 0.8 }}
+            bottom = {mirror}
+            top = {{ kind = \"split\", at = 0.4, left = {{ density = 1 }}, right = {{ density = 0.8 }} }}
+            {off}"
+        ),
+        format!(
+            "gas = {{ delta = 2, linear = true }}
+            domain = {{ symmetry = \"axis\", x = [-1, 1.2], y = [0, 1], h = 0.2 }}
+            {gauss}
+            [sides]
+            left = {{ kind = \"reservoir\", density = 1 }}
+            right = {{ kind = \"reservoir\" }}
+            top = {{ kind = \"wall\" }}
+            {on}"
+        ),
+    ]
+}
+
+#[test]
+fn sums_of_kernels_round_an_axis_are_those_of_loops() {
+    for text in round() {
+        let case = case(&text);
+        let problem = Problem::new(&case, 1.0).unwrap();
+        let mut steady = Steady::new(&problem, &case.solver, &Machine::Cpu);
+        let solver = crate::flow::Solver {
+            iterations: 2,
+            ..case.solver
+        };
+        steady.solve(&solver, &mut |_, _| true).unwrap();
+        let (sweep, mut input) = steady.parts();
+        assert!(!sweep.space.facets.is_empty());
+        if !sweep.linear && sweep.mirrors[0] {
+            // As internal energy has it.
+            input.drifts = true;
+            for (cell, c) in input.cells.iter_mut().enumerate() {
+                (c[DRIFT], c[DRIFT + 1]) = (0.2, 0.01 * (cell % 20) as f64);
+            }
+        }
+        let expected = flat(&Loops.run(&sweep, &input).unwrap());
+        // Few rows at once are several bands, and few blocks have several pairs. A quarter turn has four directions.
+        for (rows, groups, blocks) in [(32, 1, 500), (2, 3, 7), (3, 2, 1), (32, 4, 5)] {
+            let plan = Plan {
+                rows,
+                groups,
+                blocks,
+            };
+            let machine = Emulator::default();
+            let mut kernels = RingSweeps::<_, f64>::planned(machine, &sweep, &input, plan).unwrap();
+            for _ in 0..2 {
+                let found = flat(&kernels.run(&sweep, &input).unwrap());
+                assert_eq!(found.len(), expected.len());
+                for (at, (a, b)) in found.into_iter().zip(&expected).enumerate() {
+                    assert!(
+                        (a - b).abs() < 1e-12 * (1.0 + b.abs()),
+                        "{at}: {a} {b} {text}"
+                    );
+                }
+            }
+        }
+        let machine = Emulator::default();
+        let mut kernels = RingSweeps::<_, f32>::new(machine, &sweep, &input).unwrap();
+        let found = flat(&kernels.run(&sweep, &input).unwrap());
+        for (at, (a, b)) in found.into_iter().zip(&expected).enumerate() {
+            assert!(
+                (a - b).abs() < 3e-5 * (1.0 + b.abs()),
+                "{at}: {a} {b} {text}"
+            );
         }
     }
 }

@@ -1,35 +1,15 @@
 //! The update of a whole ring at one velocity and angle.
 
-use rarefy_kernels::flow::gas::fused;
-use rarefy_kernels::math::Real;
-
-/// Share of the second-order solution whose least outgoing value is `least`, where the step has `step`: that of the cells of a plane in
-/// [`rarefy_kernels::flow::cell`], which keeps it to itself.
-#[inline(always)]
-fn share<T: Real>(step: T, least: T) -> T {
-    const FLOOR: f64 = 0.25;
-    let number = T::from_f64;
-    let tiny = if T::EPSILON.to_f64() > 1e-10 {
-        number(1e-36)
-    } else {
-        number(1e-300)
-    };
-    let step = step.abs();
-    let above = number(2.0 * FLOOR - FLOOR * FLOOR) * step - least;
-    let below = (number(2.0 * FLOOR) * step - least) * (step - least) + tiny;
-    if least < number(FLOOR) * step {
-        step * above * below.hardware_reciprocal()
-    } else {
-        T::ONE
-    }
-}
+use crate::flow::cell::share;
+use crate::flow::gas::fused;
+use crate::math::Real;
 
 /// A whole ring: value, and outflow along the axis, along the radius and to the next angle, by the diamond `f_out = 2 f - f_in` in all three.
 ///
 /// `source` is `nu V S`, `nu` has the volume, `along` is the flux through both faces across the axis; `across` and `turn` are the fluxes in and out along the
 /// radius and between the angles, which together are as large in as out. Outflow without flux has no part in keeping the rest positive.
 #[inline(always)]
-pub(super) fn full<T: Real, const SOFT: bool, const FUSED: bool>(
+pub fn full<T: Real, const SOFT: bool, const FUSED: bool>(
     source: T,
     nu: T,
     along: T,
