@@ -64,6 +64,7 @@ mod signed_digit_dft_cli;
 mod signed_digit_float;
 mod signed_digit_float_cli;
 mod signed_digit_integer;
+mod signed_digit_npy_cli;
 mod signed_digit_radix10;
 mod signed_digit_rows;
 mod steady_estimates;

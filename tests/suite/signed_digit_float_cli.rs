@@ -85,10 +85,10 @@ fn folder() -> TempDir {
         &f64::NEG_INFINITY.to_le_bytes(),
     );
     array("nan.npy", "<f4", "(1,)", &f32::NAN.to_le_bytes());
-    array("complex.npy", "<c16", "(1,)", &[0; 16]);
+    array("long_double.npy", "<f16", "(1,)", &[0; 16]);
     array("short.npy", "<f8", "(9,)", &[0; 16]);
     array("long.npy", "<f8", "(1,)", &[0; 16]);
-    array("f16.npy", "<f2", "(1,)", &[0, 0x3c]);
+    array("no_type.npy", "|V2", "(1,)", &[0, 0x3c]);
     array("scalar.npy", "<f8", "()", &2.5_f64.to_le_bytes());
     let cube = [1.0, 1e30, 0.0, -1e30, -0.5, 1.5, 1e30, 0.5];
     array("cube.npy", "<f8", "(2, 2, 2)", &doubles(&cube));
@@ -342,8 +342,8 @@ fn bad_input_is_refused_in_one_line() {
         ("sum missing.npy", "no such file"),
         ("sum .", "a folder"),
         (
-            "sum complex.npy",
-            "holds complex128; float32, float64 or integers",
+            "sum long_double.npy",
+            "holds float128; float16 to float64, bfloat16, complex64, complex128, bool or integers are needed (numpy: h = f.astype('float64') and",
         ),
         (
             "sum blank_lines.txt",
@@ -353,7 +353,10 @@ fn bad_input_is_refused_in_one_line() {
             "sum far.txt",
             "far.txt: line 1: `1e1000000000000001`; expected an exponent within",
         ),
-        ("sum f16.npy", "holds float16; float32, float64 or integers"),
+        (
+            "sum no_type.npy",
+            "(numpy: f.view(TYPE).astype('float32'), TYPE being 'float16' or ml_dtypes.bfloat16)",
+        ),
         ("sum short.npy", "cut short: 16 of 72 bytes"),
         ("sum long.npy", "more than the 8 bytes"),
         (

@@ -10,7 +10,9 @@ use crate::compute::Precision;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use crate::npy::{Elements, read};
-pub(super) use crate::npy::{HEADER, parse_header, refused_shape, refused_type};
+pub(super) use crate::npy::{
+    HEADER, bfloat16, half, parse_header, refused_exact_type, refused_shape,
+};
 
 /// A cube of N x N x N numbers in C order, `[x][y][z]`, or many of them, `[item][x][y][z]`.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,8 @@
 //!
 //! Files are read piece by piece. Another program may shorten a file meanwhile, which would be undefined behaviour in a mapped one; here it is an error.
 
+mod element;
+
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
@@ -17,6 +19,8 @@ use super::text::reason;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use crate::signed_digit::decimal::Ledger;
+pub(super) use element::{Element, Fixed};
+use element::{with_integer_type, with_type};
 
 /// Integers that one task takes.
 const TASK: usize = 1 << 17;
@@ -107,135 +111,6 @@ pub(super) struct Layout {
     fortran: bool,
 }
 
-/// The types of elements that can be summed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
-    F32,
-    F64,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-}
-
-impl Element {
-    fn of(descr: &str) -> Option<Self> {
-        Some(match descr.trim_start_matches(['<', '>', '|', '=']) {
-            "f4" => Self::F32,
-            "f8" => Self::F64,
-            "i1" => Self::I8,
-            "i2" => Self::I16,
-            "i4" => Self::I32,
-            "i8" => Self::I64,
-            "u1" => Self::U8,
-            "u2" => Self::U16,
-            "u4" => Self::U32,
-            "u8" => Self::U64,
-            _ => return None,
-        })
-    }
-
-    fn bytes(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::F32 | Self::I32 | Self::U32 => 4,
-            Self::F64 | Self::I64 | Self::U64 => 8,
-        }
-    }
-
-    pub(super) fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
-    }
-
-    /// Its name in reports.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "float32",
-            Self::F64 => "float64",
-            Self::I8 => "int8",
-            Self::I16 => "int16",
-            Self::I32 => "int32",
-            Self::I64 => "int64",
-            Self::U8 => "uint8",
-            Self::U16 => "uint16",
-            Self::U32 => "uint32",
-            Self::U64 => "uint64",
-        }
-    }
-}
-
-/// Calls a generic function with the Rust type of an element.
-macro_rules! with_type {
-    ($element:expr, $T:ident => $call:expr) => {
-        with_type!(@ $element, $T => $call; F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64)
-    };
-    (@ $element:expr, $T:ident => $call:expr; $($name:ident $real:ty),*) => {
-        match $element {
-            $(Element::$name => {
-                type $T = $real;
-                $call
-            })*
-        }
-    };
-}
-
-/// The same for integers; floating-point numbers are taken for `i8`, and must have been dealt with before.
-macro_rules! with_integer_type {
-    ($element:expr, $T:ident => $call:expr) => {
-        with_type!(@ $element, $T => $call; F32 i8, F64 i8, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64)
-    };
-}
-
-/// A number of fixed width in a file.
-pub(super) trait Fixed: rarefy_kernels::Element + Default {
-    /// The number in `f64`, if that holds it exactly.
-    fn to_f64(self) -> Option<f64>;
-    /// The value of an integer; floating-point numbers do not come here.
-    fn to_i128(self) -> i128;
-    /// The number with its bytes in the other order.
-    fn swap_bytes(self) -> Self;
-}
-
-macro_rules! fixed_integer {
-    ($($t:ty)*) => {$(
-        impl Fixed for $t {
-            fn to_f64(self) -> Option<f64> {
-                let value = self as f64;
-                (value as i128 == i128::from(self)).then_some(value)
-            }
-            fn to_i128(self) -> i128 {
-                i128::from(self)
-            }
-            fn swap_bytes(self) -> Self {
-                <$t>::swap_bytes(self)
-            }
-        }
-    )*};
-}
-fixed_integer! { i8 i16 i32 i64 u8 u16 u32 u64 }
-
-macro_rules! fixed_float {
-    ($($t:ty)*) => {$(
-        impl Fixed for $t {
-            fn to_f64(self) -> Option<f64> {
-                Some(f64::from(self))
-            }
-            fn to_i128(self) -> i128 {
-                self as i128
-            }
-            fn swap_bytes(self) -> Self {
-                Self::from_bits(self.to_bits().swap_bytes())
-            }
-        }
-    )*};
-}
-fixed_float! { f32 f64 }
-
 impl Numbers {
     /// Opens a file; `-` is standard input.
     pub(super) fn open(path: &Path) -> Result<Self> {
@@ -297,8 +172,12 @@ impl Numbers {
     pub(super) fn is_exact(&self) -> bool {
         match &self.kind {
             Kind::Text => true,
-            Kind::Array(layout) => !layout.element.is_float(),
+            Kind::Array(layout) => layout.element.is_integer(),
         }
+    }
+
+    pub(super) fn is_complex(&self) -> bool {
+        matches!(&self.kind, Kind::Array(layout) if layout.element.is_complex())
     }
 
     /// Name of the file's contents in reports.
@@ -390,8 +269,38 @@ impl Numbers {
         }
     }
 
-    /// Reads elements of an array of `T` into a buffer, in this computer's order of bytes.
+    /// Reads elements of an array into a buffer of the type in which they are computed. Those of complex numbers are their parts.
     fn load<T: Fixed>(
+        &self,
+        layout: &Layout,
+        range: Range<usize>,
+        buffer: &mut Vec<T>,
+    ) -> Result<()> {
+        if let Some(widen) = layout.element.widening() {
+            let mut narrow = Vec::new();
+            self.load_stored(layout, range, &mut narrow)?;
+            buffer.clear();
+            buffer.extend(narrow.into_iter().map(|bits| T::from_f32(widen(bits))));
+            return Ok(());
+        }
+        let first = range.start;
+        self.load_stored(layout, range, buffer)?;
+        let is_truth = |x: &T| (0..2).contains(&x.to_i128());
+        if layout.element == Element::Bool
+            && let Some(at) = buffer.iter().position(|x| !is_truth(x))
+        {
+            let byte = buffer[at].to_i128();
+            let text = format!(
+                "holds bool, whose bytes are 0 or 1; byte {} is {byte}",
+                first + at
+            );
+            return Err(Error::file(&self.path, text));
+        }
+        Ok(())
+    }
+
+    /// Reads elements of an array of `T` into a buffer, in this computer's order of bytes.
+    fn load_stored<T: Fixed>(
         &self,
         layout: &Layout,
         range: Range<usize>,
@@ -409,6 +318,18 @@ impl Numbers {
             buffer.par_chunks_mut(TASK).for_each(swap);
         }
         Ok(())
+    }
+
+    /// The real and the imaginary parts of elements of any type, each exactly.
+    pub(super) fn parts(&self, layout: &Layout, range: Range<usize>) -> Result<[Vec<f64>; 2]> {
+        if !layout.element.is_complex() {
+            let real = self.as_f64(layout, range)?;
+            let imaginary = vec![0.0; real.len()];
+            return Ok([real, imaginary]);
+        }
+        let both = self.as_f64(layout, 2 * range.start..2 * range.end)?;
+        let (pairs, _) = both.as_chunks::<2>();
+        Ok([0, 1].map(|part| pairs.iter().map(|pair| pair[part]).collect()))
     }
 
     /// All elements of an array of `T` of one axis.
@@ -433,7 +354,7 @@ impl Numbers {
                 "a .npy array of integers is needed",
             ));
         };
-        if layout.element.is_float() {
+        if !layout.element.is_integer() {
             let name = layout.element.name();
             let text = format!("holds {name}; integers are needed (numpy: f.astype('int64'))");
             return Err(Error::file(&self.path, text));
@@ -671,9 +592,9 @@ fn layout(path: &Path, head: &[u8], bytes: usize) -> Result<Layout> {
     let (header, rest) = npy::parse_header(path, head)?;
     let descr = header.type_descriptor.as_string().map_or("", |s| s);
     let element = Element::of(descr).ok_or_else(|| {
-        refuse(npy::refused_type(
+        refuse(npy::refused_exact_type(
             descr,
-            "float32, float64 or integers of 8 to 64 bits are needed",
+            "float16 to float64, bfloat16, complex64, complex128, bool or integers are needed",
         ))
     })?;
     let offset = head.len() - rest.len();

@@ -87,7 +87,7 @@ pub fn npy(bytes: &[u8]) {
             && let Kind::Array(layout) = numbers.kind()
             && layout.len() <= 4096
         {
-            let _ = numbers.as_f64(layout, 0..layout.len());
+            let _ = numbers.parts(layout, 0..layout.len());
         }
     });
 }

@@ -1,31 +1,31 @@
 //! `rarefy sum` and `rarefy dot`: exact sums and dot products of files of numbers.
 
 mod axis;
+mod complex;
 mod outcome;
 mod quantity;
+mod work;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use num_bigint::BigInt;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::failure::Failure;
-use super::ledger::{self, LedgerArgs};
+use super::ledger::LedgerArgs;
 use super::npy;
-use super::numbers::{self, Element, Fixed, Kind, Layout, Numbers};
+use super::numbers::{Kind, Numbers};
 use super::options::{self, Common};
 use super::report::Report;
 use super::text::{name_of, shown_if};
 use super::values::{integer, named};
-use crate::compute::{Compute, Precision, Resolved};
-use crate::error::{Error, Result};
-use crate::signed_digit::decimal::{self, Decimal, Entry, Half, Ledger, TextSum};
-use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
-use crate::signed_digit::statistics::{self, Ratio};
-use axis::{Sums, Task};
-use outcome::{Answer, Exact, Outcome, Rounding, Shown};
+use crate::compute::Precision;
+use crate::error::Result;
+use crate::signed_digit::decimal::Half;
+use outcome::{Answer, Exact, Rounding, Shown};
 use quantity::Quantity;
+use work::{Work, dot, dot_of_columns, sum};
 
 const SUM_EXAMPLES: &str = "\
 Examples:
@@ -43,16 +43,17 @@ Examples:
 const DOT_EXAMPLES: &str = "\
 Examples:
   rarefy dot x.npy y.npy              correctly rounded to f64
+  rarefy dot x.npy y.npy --conjugate  of complex numbers, those of X conjugated
   rarefy dot x.txt y.txt              the exact dot product of decimal numbers
   rarefy dot orders.csv --column quantity,price
                                       of two columns of a table";
 
 /// Sum an array or a list of numbers exactly, and round once
 ///
-/// FILE is a .npy array of float32, float64 or integers, or text with one decimal number of any length, with an optional exponent, a line, or a table of
+/// FILE is a .npy array of float16, bfloat16, float32, float64, complex64, complex128, bool or integers, or text with one decimal number of any length, with an optional exponent, a line, or a table of
 /// separated values. Numbers in text may have thousands, a currency, parentheses or a trailing minus. Of
 /// floating-point numbers the correctly rounded sum is printed, the same for every order, machine and number of threads; of
-/// integers and decimal numbers the exact sum. The sum of nothing is 0. NaN, infinities and -0 of arrays follow IEEE 754; a decimal number is exact, and its
+/// integers and decimal numbers the exact sum; of complex numbers real and imaginary part; of bool how many are true. The sum of nothing is 0. NaN, infinities and -0 of arrays follow IEEE 754; a decimal number is exact, and its
 /// zero has no sign.
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = SUM_EXAMPLES)]
@@ -125,7 +126,8 @@ pub(super) struct SumArgs {
 
 /// Multiply two arrays or lists of numbers element by element and sum exactly, and round once
 ///
-/// X and Y are files as `rarefy sum` takes them, of one length. Products neither overflow nor underflow on the way.
+/// X and Y are files as `rarefy sum` takes them, of one length. Products neither overflow nor underflow on the way. Complex numbers are multiplied as they are,
+/// or with --conjugate those of X conjugated.
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = DOT_EXAMPLES)]
 pub(super) struct DotArgs {
@@ -137,6 +139,10 @@ pub(super) struct DotArgs {
     #[arg(required_unless_present_any = ["input", "column"])]
     #[serde(serialize_with = "shown_if")]
     y: Option<PathBuf>,
+    /// Multiply the conjugates of the complex numbers of X with those of Y; without it no factor is conjugated
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    conjugate: bool,
     /// A file of factors that X and Y do not name, after those that they do; may be repeated
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
@@ -188,17 +194,6 @@ fn one_or_many<S: serde::Serializer>(
     }
 }
 
-/// The work on the files of a command.
-struct Work<'a> {
-    quantity: Quantity,
-    axes: &'a [i64],
-    lost: u64,
-    offsets: Option<&'a Path>,
-    weights: Option<&'a Path>,
-    by: Option<&'a str>,
-    flags: &'a LedgerArgs,
-}
-
 /// Runs `rarefy sum`.
 pub(super) fn run_sum(args: &SumArgs) -> std::result::Result<(), Failure> {
     let quantity = match args {
@@ -235,6 +230,7 @@ pub(super) fn run_sum(args: &SumArgs) -> std::result::Result<(), Failure> {
         axes: &args.axis,
         lost: args.ddof.unwrap_or(0),
         offsets: args.offsets.as_deref(),
+        conjugate: false,
         weights: args.weights.as_deref(),
         by: args.by.as_deref(),
         flags: &args.ledger,
@@ -270,6 +266,7 @@ pub(super) fn run_dot(args: &DotArgs) -> std::result::Result<(), Failure> {
         axes: &[],
         lost: 0,
         offsets: None,
+        conjugate: args.conjugate,
         weights: None,
         by: None,
         flags: &args.ledger,
@@ -341,6 +338,12 @@ fn run(
     if let Some(k) = inputs.iter().position(|input| *input.kind() != Kind::Text) {
         let mode = format!("{}, which is an array", paths[k].display());
         work.flags.refuse(&mode, work.by.is_some())?;
+    }
+    if !inputs.iter().any(Numbers::is_complex) {
+        let mode = "real numbers, which are their own conjugates";
+        options::without_effect(mode, &[("conjugate", work.conjugate)])?;
+    } else if !work.axes.is_empty() {
+        complex::refuse("--axis", &Vec::from_iter(&inputs))?;
     }
     let quotient = matches!(
         quantity,
@@ -420,11 +423,20 @@ fn run(
     }
     let array = array.map(|_| match &outcome.value {
         Exact::Rounded(sums) => npy::encode(sums.shape(), sums.values(), round),
-        _ => npy::encode(&[], &[answer.number], round),
+        _ => match answer.parts {
+            Some(parts) => npy::encode(&[2], &parts, round),
+            None => npy::encode(&[], &[answer.number], round),
+        },
     });
     let mut text = answer.text;
-    if let (true, Some(serde_json::Value::String(exact))) = (shown.exact, &answer.exact) {
-        text = format!("{text}\n{exact}");
+    match (&outcome.value, &answer.exact) {
+        (_, Some(Value::String(exact))) if shown.exact => text = format!("{text}\n{exact}"),
+        (Exact::Complex(_), Some(Value::Array(parts))) if shown.exact => {
+            let parts = parts.iter().zip(text.split(' '));
+            let exact = parts.map(|(exact, rounded)| exact.as_str().unwrap_or(rounded));
+            text = format!("{text}\n{}", Vec::from_iter(exact).join(" "));
+        }
+        _ => {}
     }
     if let Some(path) = output {
         let bytes = array.unwrap_or_else(|| format!("{text}\n").into_bytes());
@@ -432,282 +444,4 @@ fn run(
     }
     report.print_bare(output.is_none());
     report.finish(|_| text)
-}
-
-fn sum(input: &Numbers, work: &Work<'_>, round: Precision, compute: Compute) -> Result<Outcome> {
-    let quantity = work.quantity;
-    if let Some(weights) = work.weights {
-        return weighted_mean(input, &Numbers::open(weights)?, work, compute);
-    }
-    match input.kind() {
-        Kind::Text => {
-            if !work.axes.is_empty() || matches!(quantity, Quantity::Cumulative | Quantity::Offsets)
-            {
-                return Err(no_decimal(work));
-            }
-            let resolved = compute.resolve()?;
-            let reader = work.flags.reader(work.by);
-            if quantity == Quantity::Sum && reader == Ledger::default() && !input.is_table()? {
-                let mut sum = TextSum::new(input.bytes());
-                let mut foreign = false;
-                let added = input.text_parts(|part| {
-                    let is_line = |error: &Error| matches!(error, Error::Input { field, .. } if field.starts_with("line "));
-                    let added = sum.add(part, &resolved);
-                    added.inspect_err(|error| foreign = is_line(error))
-                });
-                match added {
-                    Ok(()) => {
-                        let total = sum.total();
-                        return Ok(Outcome::decimal(total.value, total.count, &resolved));
-                    }
-                    // Perhaps the numbers are amounts.
-                    Err(_) if foreign => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            let entries = ledger::entries(input, &reader)?;
-            let count = entries.iter().map(|entry| entry.numbers.len() as u64).sum();
-            let of = |entry: &Entry| of_decimals(&entry.numbers, work, &resolved);
-            let value = match entries.as_slice() {
-                [entry] if work.by.is_none() => of(entry)?,
-                _ => {
-                    let values = entries.iter().map(of).collect::<Result<Vec<_>>>()?;
-                    let by = work.by.map(str::to_owned);
-                    Exact::Table(by, entries.into_iter().zip(values).collect())
-                }
-            };
-            Ok(Outcome::exact(value, count, &resolved))
-        }
-        Kind::Array(layout) if layout.element.is_float() => {
-            let engine = ExactEngine::new(compute)?;
-            let offsets = work.offsets.map(|path| Numbers::open(path)?.offsets());
-            let offsets = offsets.transpose()?;
-            let of_array = match quantity {
-                Quantity::Cumulative | Quantity::Offsets => {
-                    Some(Sums::of_runs((input, layout), offsets.as_deref())?)
-                }
-                _ if work.axes.is_empty() => None,
-                _ => {
-                    let task = Task {
-                        quantity,
-                        axes: work.axes,
-                        lost: work.lost,
-                        round,
-                    };
-                    Some(Sums::new(&engine, (input, layout), task)?)
-                }
-            };
-            if let Some(sums) = of_array {
-                return Ok(Outcome {
-                    value: Exact::Rounded(sums),
-                    count: layout.len() as u64,
-                    machine: engine.device(),
-                });
-            }
-            let of = |quantity| match layout.element {
-                Element::F32 => sum_of::<f32>(&engine, (input, layout), quantity),
-                _ => sum_of::<f64>(&engine, (input, layout), quantity),
-            };
-            if !matches!(quantity, Quantity::Var | Quantity::Std) {
-                return Ok(Outcome::binary(of(quantity)?, &engine));
-            }
-            let (sum, squares) = (of(Quantity::Sum)?, of(Quantity::Squares)?);
-            let ratio = statistics::variance_of_sums(&sum, &squares, work.lost);
-            Ok(Outcome {
-                value: Exact::Ratio(ratio, quantity == Quantity::Std),
-                count: sum.count(),
-                machine: engine.device(),
-            })
-        }
-        Kind::Array(layout) => {
-            // A backend that is not there is refused, though the CPU is as fast as the data come.
-            compute.resolve()?;
-            if !work.axes.is_empty() || matches!(quantity, Quantity::Cumulative | Quantity::Offsets)
-            {
-                return Err(no_decimal(work));
-            }
-            let sum = |magnitudes| decimal_of(input.sum_of_integers(layout, magnitudes)?);
-            let squares = || decimal_of(input.dot_of_integers(layout, input, layout)?);
-            let count = layout.len() as u64;
-            let value = match quantity {
-                Quantity::Abs => Exact::Decimal(sum(true)?),
-                Quantity::Squares => Exact::Decimal(squares()?),
-                Quantity::Norm => Exact::Ratio(Ratio::new(squares()?, 1.into()), true),
-                Quantity::Mean => Exact::Ratio(Ratio::new(sum(false)?, count.into()), false),
-                Quantity::Var | Quantity::Std => {
-                    let sums = [sum(false)?, squares()?];
-                    let ratio = statistics::variance_of_decimals(sums, count, work.lost)?;
-                    Exact::Ratio(ratio, quantity == Quantity::Std)
-                }
-                _ => Exact::Decimal(sum(false)?),
-            };
-            Ok(Outcome::exact(value, count, &Resolved::Cpu))
-        }
-    }
-}
-
-/// A quantity of decimal numbers.
-fn of_decimals(numbers: &[Decimal], work: &Work<'_>, resolved: &Resolved) -> Result<Exact> {
-    let root = work.quantity == Quantity::Std;
-    Ok(match work.quantity {
-        Quantity::Abs => {
-            let magnitudes: Vec<_> = numbers.iter().map(Decimal::abs).collect();
-            Exact::Decimal(decimal::sum(&magnitudes, resolved)?)
-        }
-        Quantity::Squares => Exact::Decimal(decimal::dot(numbers, numbers, resolved)?),
-        Quantity::Norm => {
-            let squares = decimal::dot(numbers, numbers, resolved)?;
-            Exact::Ratio(Ratio::new(squares, 1.into()), true)
-        }
-        Quantity::Mean => Exact::Ratio(statistics::decimal_mean(numbers, resolved)?, false),
-        Quantity::Var | Quantity::Std => Exact::Ratio(
-            statistics::decimal_variance(numbers, work.lost, resolved)?,
-            root,
-        ),
-        _ => Exact::Decimal(decimal::sum(numbers, resolved)?),
-    })
-}
-
-/// The sum of products with the weights, divided by the sum of these.
-fn weighted_mean(
-    x: &Numbers,
-    weights: &Numbers,
-    work: &Work<'_>,
-    compute: Compute,
-) -> Result<Outcome> {
-    let products = dot(x, weights, work, compute)?;
-    let total = Work {
-        quantity: Quantity::Sum,
-        weights: None,
-        ..*work
-    };
-    let total = sum(weights, &total, Precision::F64, compute)?;
-    let exact = |value: &Exact| match value {
-        Exact::Decimal(value) => Some(value.clone()),
-        Exact::Binary(sum) => sum.value().to_decimal(),
-        _ => None,
-    };
-    let (Some(above), Some(below)) = (exact(&products.value), exact(&total.value)) else {
-        return Err(Error::invalid(
-            "weights",
-            "numbers or weights that are not finite",
-            "finite ones",
-        ));
-    };
-    Ok(Outcome {
-        value: Exact::Ratio(Ratio::new(above, below), false),
-        ..products
-    })
-}
-
-fn decimal_of(value: BigInt) -> Result<Decimal> {
-    value.to_string().parse()
-}
-
-fn sum_of<T: Float + Fixed>(
-    engine: &ExactEngine,
-    (input, layout): (&Numbers, &Layout),
-    quantity: Quantity,
-) -> Result<ExactAccumulator> {
-    let mut sum = ExactAccumulator::new();
-    input.pieces::<T>(layout, |x| {
-        sum.merge(&match quantity {
-            Quantity::Abs => engine.magnitude_sum(x)?,
-            Quantity::Squares | Quantity::Norm => engine.sum_of_squares(x)?,
-            _ => engine.sum(x)?,
-        });
-        Ok(())
-    })?;
-    Ok(sum)
-}
-
-fn dot_of<T: Float + Fixed>(
-    engine: &ExactEngine,
-    x: (&Numbers, &Layout),
-    y: (&Numbers, &Layout),
-) -> Result<ExactAccumulator> {
-    let mut sum = ExactAccumulator::new();
-    Numbers::pairs::<T>(x, y, |x, y| {
-        sum.merge(&engine.dot(x, y)?);
-        Ok(())
-    })?;
-    Ok(sum)
-}
-
-fn no_decimal(work: &Work<'_>) -> Error {
-    let name = match work.quantity {
-        _ if !work.axes.is_empty() => "axis".to_owned(),
-        quantity => name_of(&quantity),
-    };
-    Error::invalid(
-        format!("--{name}"),
-        "integers or decimal numbers",
-        ".npy arrays of floating-point numbers, for whose sums alone it is there",
-    )
-}
-
-fn dot(x: &Numbers, y: &Numbers, work: &Work<'_>, compute: Compute) -> Result<Outcome> {
-    match (x.kind(), y.kind()) {
-        (Kind::Array(a), Kind::Array(b)) => {
-            numbers::check_pairing((x, a), (y, b))?;
-            if !a.element.is_float() && !b.element.is_float() {
-                compute.resolve()?;
-                let value = decimal_of(x.dot_of_integers(a, y, b)?)?;
-                return Ok(Outcome::decimal(value, a.len() as u64, &Resolved::Cpu));
-            }
-            let engine = ExactEngine::new(compute)?;
-            let sum = match (a.element, b.element) {
-                (Element::F32, Element::F32) => dot_of::<f32>(&engine, (x, a), (y, b))?,
-                (Element::F64, Element::F64) => dot_of::<f64>(&engine, (x, a), (y, b))?,
-                _ => dot_of_mixed(&engine, (x, a), (y, b))?,
-            };
-            Ok(Outcome::binary(sum, &engine))
-        }
-        (Kind::Text, Kind::Text) => {
-            let resolved = compute.resolve()?;
-            let reader = work.flags.reader(None);
-            let (of_x, of_y) = (ledger::column(x, &reader)?, ledger::column(y, &reader)?);
-            if of_x.column.is_some() == of_y.column.is_some() {
-                ledger::check_lines(&of_x, &of_y).map_err(|error| y.in_file(error))?;
-            }
-            pairs(&of_x, &of_y, &resolved)
-        }
-        _ => Err(Error::invalid(
-            "files",
-            "a .npy array and text",
-            "two arrays or two texts",
-        )),
-    }
-}
-
-/// The dot product of two columns of one table.
-fn dot_of_columns(x: &Numbers, work: &Work<'_>, compute: Compute) -> Result<Outcome> {
-    let resolved = compute.resolve()?;
-    let entries = ledger::entries(x, &work.flags.reader(None))?;
-    let [of_x, of_y] = entries.as_slice() else {
-        return Err(Error::invalid("column", entries.len(), "two columns"));
-    };
-    ledger::check_lines(of_x, of_y).map_err(|error| x.in_file(error))?;
-    pairs(of_x, of_y, &resolved)
-}
-
-fn pairs(x: &Entry, y: &Entry, resolved: &Resolved) -> Result<Outcome> {
-    let value = decimal::dot(&x.numbers, &y.numbers, resolved)?;
-    Ok(Outcome::decimal(value, x.numbers.len() as u64, resolved))
-}
-
-/// Elements of two types, in `f64` piece by piece.
-fn dot_of_mixed(
-    engine: &ExactEngine,
-    x: (&Numbers, &Layout),
-    y: (&Numbers, &Layout),
-) -> Result<ExactAccumulator> {
-    const PIECE: usize = 1 << 22;
-    let mut sum = ExactAccumulator::new();
-    for first in (0..x.1.len()).step_by(PIECE) {
-        let range = first..(first + PIECE).min(x.1.len());
-        let (x, y) = (x.0.as_f64(x.1, range.clone())?, y.0.as_f64(y.1, range)?);
-        sum.merge(&engine.dot(&x, &y)?);
-    }
-    Ok(sum)
 }

@@ -6,15 +6,12 @@ use std::path::Path;
 use ndarray_npy::npy::header::Header;
 
 use crate::cli::ledger::{LedgerArgs, check_lines};
-use crate::cli::npy::refused_shape;
+use crate::cli::npy::{HEADER, bfloat16, half, parse_header, refused_exact_type, refused_shape};
 use crate::cli::text::reason;
 use crate::error::{Error, Result};
 use crate::signed_digit::decimal::{Decimal, Ledger, parse_line};
 use crate::signed_digit::dft::Signal;
 use crate::signed_digit::lines::lines;
-
-/// Bytes of the header of an .npy file with what precedes it: plain arrays have 128.
-const HEADER: usize = 1024;
 
 /// How the first bytes of eight, the least first, are a number; `None` if it is not finite.
 type Decode = fn([u8; 8]) -> Option<Decimal>;
@@ -32,11 +29,10 @@ pub(in crate::cli) fn read(path: &Path, flags: &LedgerArgs) -> Result<Signal> {
     };
     let bytes = bytes.map_err(|e| Error::file(path, reason(&e)))?;
     let signal = if bytes.starts_with(b"\x93NUMPY") {
-        array(&bytes)
+        array(path, &bytes)?
     } else {
-        text(&bytes, flags).map_err(|error| error.to_string())
+        text(&bytes, flags).map_err(|error| Error::file(path, error))?
     };
-    let signal = signal.map_err(|text| Error::file(path, text))?;
     if signal.is_empty() {
         return Err(Error::file(
             path,
@@ -107,17 +103,15 @@ fn pairs(bytes: &[u8]) -> Result<Signal> {
 }
 
 /// An array of n numbers, real or complex, or of shape (n, 2).
-fn array(bytes: &[u8]) -> std::result::Result<Signal, String> {
-    let mut rest = bytes.get(..HEADER).unwrap_or(bytes);
-    let before = rest.len();
-    if matches!(rest, [_, _, _, _, _, _, 2 | 3, _, _, _, a, b, ..] if a | b != 0) {
-        return Err(format!(
-            "the header of this .npy file has more than {HEADER} bytes"
-        ));
-    }
-    let header = Header::from_reader(&mut rest)
-        .map_err(|_| "the header of this .npy file cannot be read; numpy.save writes a good one")?;
-    let data = &bytes[before - rest.len()..];
+fn array(path: &Path, bytes: &[u8]) -> Result<Signal> {
+    let (header, behind) = parse_header(path, bytes)?;
+    let head = bytes.len().min(HEADER);
+    let data = &bytes[head - behind.len()..];
+    numbers(&header, data).map_err(|text| Error::file(path, text))
+}
+
+/// The numbers of an array with this header.
+fn numbers(header: &Header, data: &[u8]) -> std::result::Result<Signal, String> {
     let (n, columns) = match *header.shape {
         [n] | [n, 1] => (n, 1),
         [n, 2] => (n, 2),
@@ -165,10 +159,19 @@ fn array(bytes: &[u8]) -> std::result::Result<Signal, String> {
             false,
         ),
         "u1" => (|b| Some(u64::from(b[0]).into()), 1, false),
+        "f2" => (
+            |b| Decimal::from_f64(half(u16::from_le_bytes([b[0], b[1]])).into()),
+            2,
+            false,
+        ),
+        _ if descr == "<V2" => (
+            |b| Decimal::from_f64(bfloat16(u16::from_le_bytes([b[0], b[1]])).into()),
+            2,
+            false,
+        ),
         _ => {
-            return Err(format!(
-                "elements of type '{descr}'; real or complex floats or integers are needed"
-            ));
+            let needed = "real or complex floats or integers are needed";
+            return Err(refused_exact_type(descr, needed));
         }
     };
     if complex && columns == 2 {

@@ -6,7 +6,7 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::quantity::Quantity;
-use crate::cli::numbers::{Element, Fixed, Layout, Numbers};
+use crate::cli::numbers::{Fixed, Layout, Numbers};
 use crate::cli::report::Output;
 use crate::compute::Precision;
 use crate::error::Result;
@@ -38,11 +38,11 @@ impl Sums {
         input: (&Numbers, &Layout),
         task: Task<'_>,
     ) -> Result<Self> {
-        match (input.1.element, task.round) {
-            (Element::F32, Precision::F32) => Self::of::<f32, f32>(engine, input, task),
-            (Element::F32, Precision::F64) => Self::of::<f32, f64>(engine, input, task),
-            (_, Precision::F32) => Self::of::<f64, f32>(engine, input, task),
-            (_, Precision::F64) => Self::of::<f64, f64>(engine, input, task),
+        match (input.1.element.is_single(), task.round) {
+            (true, Precision::F32) => Self::of::<f32, f32>(engine, input, task),
+            (true, Precision::F64) => Self::of::<f32, f64>(engine, input, task),
+            (false, Precision::F32) => Self::of::<f64, f32>(engine, input, task),
+            (false, Precision::F64) => Self::of::<f64, f64>(engine, input, task),
         }
     }
 
@@ -90,9 +90,10 @@ impl Sums {
             };
             Ok(sums.into_iter().map(Real::to_f64).collect())
         }
-        let values = match layout.element {
-            Element::F32 => of::<f32>(numbers, layout, offsets)?,
-            _ => of::<f64>(numbers, layout, offsets)?,
+        let values = if layout.element.is_single() {
+            of::<f32>(numbers, layout, offsets)?
+        } else {
+            of::<f64>(numbers, layout, offsets)?
         };
         Ok(Self {
             shape: vec![values.len()],

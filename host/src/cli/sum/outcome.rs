@@ -77,6 +77,8 @@ pub(super) struct Outcome {
 
 pub(super) enum Exact {
     Binary(ExactAccumulator),
+    /// Real and imaginary part.
+    Complex(Box<[ExactAccumulator; 2]>),
     Decimal(Decimal),
     /// A quotient, or the root of one, whose digits have no end.
     Ratio(Ratio, bool),
@@ -94,6 +96,8 @@ pub(super) struct Answer {
     pub(super) value: Value,
     /// The rounded result; of several none.
     pub(super) number: f64,
+    /// The rounded parts of a complex result.
+    pub(super) parts: Option<[f64; 2]>,
     pub(super) exact: Option<Value>,
     pub(super) bits: Option<String>,
     /// Records of columns and groups.
@@ -127,7 +131,7 @@ impl Outcome {
         /// A rounded number takes up to 360 bytes in the text and in the report.
         const ROUNDED: u64 = 48;
         let (what, characters, remedy) = match &self.value {
-            Exact::Binary(_) | Exact::Ratio(..) => return Ok(()),
+            Exact::Binary(_) | Exact::Complex(_) | Exact::Ratio(..) => return Ok(()),
             Exact::Decimal(_) | Exact::Table(..) => {
                 let digits = self.value.digits();
                 let remedy = "numbers whose exponents lie closer together need less";
@@ -177,7 +181,7 @@ impl Exact {
                     width = 2 * size_of::<T>()
                 )),
                 text,
-                sums: None,
+                ..Answer::default()
             }
         };
         let mut answer = match self {
@@ -212,6 +216,7 @@ impl Exact {
                     rounded(value.round::<T>(), exact)
                 }
             },
+            Self::Complex(parts) => return complex::<T>(parts, (quantity, shown, parse)),
             Self::Rounded(sums) => {
                 let sums = sums.values().iter();
                 let texts: Vec<String> = sums.map(|&sum| shortest(T::from_f64(sum))).collect();
@@ -265,6 +270,26 @@ impl Exact {
     }
 }
 
+/// The answer of a complex result: its real and its imaginary part.
+fn complex<T: Float + Serialize>(
+    parts: &[ExactAccumulator; 2],
+    (quantity, shown, parse): (Quantity, Shown, Parse),
+) -> Result<Answer> {
+    let of =
+        |part: &ExactAccumulator| Exact::Binary(part.clone()).answer::<T>(quantity, shown, parse);
+    let [re, im] = [of(&parts[0])?, of(&parts[1])?];
+    let bits = [re.bits.unwrap_or_default(), im.bits.unwrap_or_default()];
+    Ok(Answer {
+        text: format!("{} {}", re.text, im.text),
+        value: json!([re.value, im.value]),
+        number: f64::NAN,
+        parts: Some([re.number, im.number]),
+        exact: Some(json!([re.exact, im.exact])),
+        bits: Some(bits.join(" ")),
+        sums: None,
+    })
+}
+
 /// The answers of a table as a table.
 fn table<T: Float + Serialize>(
     by: Option<&str>,
@@ -308,8 +333,8 @@ fn table<T: Float + Serialize>(
         value: values.into(),
         number: f64::NAN,
         exact: Some(exacts.into()),
-        bits: None,
         sums: Some(sums.into()),
+        ..Answer::default()
     })
 }
 
