@@ -118,6 +118,8 @@ mod texts {
     struct Longman;
     #[doc = include_str!("../../docs/signed-digit.md")]
     struct SignedDigit;
+    #[doc = include_str!("../../docs/reproducible-sums.md")]
+    struct ReproducibleSums;
     #[doc = include_str!("../../docs/emulator.md")]
     struct Emulator;
     #[doc = include_str!("../../docs/distributed.md")]

@@ -668,6 +668,30 @@ fn saved_sums_that_are_none_are_refused() {
             .to_string();
         assert!(error.contains("bytes of a saved exact sum"), "{error}");
     }
+    // Counts, flags and digits that no addends make.
+    for (changes, why) in [
+        (&[(28, 1)][..], "a sum of no addends"),
+        (&[(27, 8)], "a sum of no addends"),
+        (&[(19, 1), (27, 1)], "a sum that is not finite"),
+        (&[(19, 1), (27, 10), (28, 1)], "a sum that is not finite"),
+        (&[(19, 1), (28, 1)], "a positive sum of negative addends"),
+        (
+            &[(19, 1), (27, 8), (28 + 8 * 137, 1)],
+            "a sum beyond that of so many",
+        ),
+        (&[(27, 16)], "flags 0x10"),
+    ] {
+        let mut wrong = ExactAccumulator::new().to_bytes();
+        changes.iter().for_each(|&(at, byte)| wrong[at] = byte);
+        let error = ExactAccumulator::from_bytes(&wrong)
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with(&format!("bytes: {why}")), "{error}");
+    }
+    // The largest product, whose sum is the largest of one addend.
+    let mut largest = ExactAccumulator::new();
+    largest.add_product(f64::MAX, f64::MAX);
+    assert!(ExactAccumulator::from_bytes(&largest.to_bytes()).unwrap() == largest);
     ExactAccumulator::from_bytes(&bytes[1..]).unwrap_err();
     ExactAccumulator::from_bytes(&bytes[..100]).unwrap_err();
     serde_json::from_str::<ExactAccumulator>("[1, 2, 3]").unwrap_err();

@@ -217,7 +217,7 @@ fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
     // `cargo xtask packages` builds and tests each crate from its package alone, and `cargo publish` builds it.
     let mut command = cargo();
     command.args(["package", "--workspace", "--exclude", "xtask"]);
-    command.args(["--exclude", "rarefy-python"]);
+    command.args(["--exclude", "rarefy-c", "--exclude", "rarefy-python"]);
     command.args(["--allow-dirty", "--quiet", "--no-verify"]);
     run_stage("packages", &mut command)?;
     for example in examples()? {

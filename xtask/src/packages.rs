@@ -14,7 +14,7 @@ pub(crate) fn test() -> Result<()> {
     let target = target_dir();
     let mut command = cargo();
     command.args(["package", "--workspace", "--exclude", "xtask"]);
-    command.args(["--exclude", "rarefy-python"]);
+    command.args(["--exclude", "rarefy-c", "--exclude", "rarefy-python"]);
     command.args(["--allow-dirty", "--no-verify", "--quiet"]);
     run(&mut command)?;
 

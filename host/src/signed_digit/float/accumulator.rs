@@ -141,7 +141,7 @@ impl ExactAccumulator {
         for (digit, more) in self.digits.iter_mut().zip(other.digits.iter()) {
             *digit += more;
         }
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.special.merge(other.special);
         self.carry();
     }
@@ -231,6 +231,15 @@ impl ExactAccumulator {
 
     /// The accumulator as bytes, from which [`from_bytes`](Self::from_bytes) makes it again: the same bytes on every computer, for every
     /// order of the same addends.
+    ///
+    /// Numbers have their lowest byte first:
+    ///
+    /// | byte | content |
+    /// |---|---|
+    /// | 0 to 18 | `rarefy exact sum 1` and a line feed |
+    /// | 19 to 26 | how many numbers or products were added, 64 bits |
+    /// | 27 | 1 if a NaN was added, 2 an infinity, 4 a negative infinity, 8 an addend with a clear sign bit; added |
+    /// | 28 to 1131 | 138 signed digits d_0, d_1, ... of 64 bits each, `-2^31 <= d < 2^31`; the sum is that of `d_i 2^(32 i - 2176)` |
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut sum = self.clone();
         sum.carry();
@@ -254,7 +263,7 @@ impl ExactAccumulator {
     /// The accumulator that [`to_bytes`](Self::to_bytes) saved.
     ///
     /// # Errors
-    /// Bytes that are no saved sum.
+    /// Bytes that are no saved sum: another beginning or length, unknown flags, digits out of range, and a sum or flags that so many addends do not have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |value: String| {
             let expected = format!("the {} bytes of a saved exact sum", Self::BYTES);
@@ -289,7 +298,33 @@ impl ExactAccumulator {
                 return Err(wrong(format!("the digit {digit}")));
             }
         }
+        sum.check().map_err(|text| wrong(text.into()))?;
         Ok(sum)
+    }
+
+    /// Refuses what no addends make.
+    fn check(&self) -> Result<(), &'static str> {
+        let is_zero = self.digits.iter().all(|digit| *digit == 0);
+        if self.special.any() && !(is_zero && self.special.not_negative) {
+            return Err("a sum that is not finite, with digits or without its flag 8");
+        }
+        if self.count == 0 && !(is_zero && self.special == Special::default()) {
+            return Err("a sum of no addends, with digits or flags");
+        }
+        if !self.special.not_negative && self.digits.iter().rev().find(|d| **d != 0) > Some(&0) {
+            return Err("a positive sum of negative addends");
+        }
+        let (_, words) = self.magnitude();
+        let top = words.iter().rposition(|word| *word != 0);
+        let bits = top.map_or(0, |top| {
+            WORD * (top + 1) - words[top].leading_zeros() as usize
+        });
+        // A product is below 2^2048 in magnitude.
+        let most = (2048 - UNIT) as usize + (u64::BITS - self.count.leading_zeros()) as usize;
+        if bits > most {
+            return Err("a sum beyond that of so many addends");
+        }
+        Ok(())
     }
 }
 

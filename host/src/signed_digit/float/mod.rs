@@ -46,6 +46,7 @@
 //! |---|---|
 //! | sum a slice | [`exact_sum`], [`exact_dot`], [`exact_mean`], [`exact_norm`] |
 //! | sum pieces, merge, save and continue | [`ExactAccumulator`] |
+//! | sum over the ranks of a distributed computation | [`ExactAccumulator::all_reduce`] |
 //! | sum an iterator | `iter.collect::<`[`ExactSum`]`>()` |
 //! | choose the machine, stream arrays larger than a GPU's memory | [`ExactEngine`] |
 //! | sum each row of a matrix | [`ExactEngine::row_sums`] |
@@ -59,6 +60,7 @@ mod engine;
 mod format;
 mod launch;
 mod machine;
+mod ranks;
 pub mod reference;
 mod rows;
 mod value;
