@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyComplex, PyFloat};
 use rarefy::Backend;
 use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 use rarefy::signed_digit::statistics::{self, Ratio};
@@ -17,6 +17,19 @@ use crate::work::{compute, enter, machine};
 
 /// An array of NumPy, made of a sequence of numbers where it is none.
 fn floats<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    widened(array_of_floats(x)?)
+}
+
+/// The array in single precision if its elements have half the width of those, which single precision holds exactly.
+fn widened(array: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
+    match name.as_str() {
+        "float16" | "bfloat16" => array.call_method1("astype", ("float32",)),
+        _ => Ok(array),
+    }
+}
+
+fn array_of_floats<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if x.cast::<numpy::PyUntypedArray>().is_ok() {
         return Ok(x.clone());
     }
@@ -125,6 +138,13 @@ pub(crate) fn added(
         return Ok((x.sum(py, terms)?, x.is_single()));
     }
     let x = floats(x)?;
+    let dtype = x.getattr("dtype")?;
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    if ["i", "u", "b"].contains(&kind.as_str()) {
+        return Err(PyTypeError::new_err(format!(
+            "{name} has dtype {dtype}; float32 or float64 is needed: rarefy.decimal_sum({name}.ravel().tolist()) adds integers and truths exactly"
+        )));
+    }
     Ok(match reals(name, &x)? {
         Reals::F32(x) => (add_array(py, &x, terms, backend)?, true),
         Reals::F64(x) => (add_array(py, &x, terms, backend)?, false),
@@ -201,6 +221,46 @@ fn same_shape(x: &[usize], y: &[usize]) -> PyResult<()> {
     Err(PyValueError::new_err(format!(
         "x has shape {x:?} and y has {y:?}; both need one shape"
     )))
+}
+
+/// Real and imaginary parts of an array of complex numbers on the host, or of a sequence of them; none of other input.
+fn complex_parts<'py>(
+    name: &str,
+    x: &Bound<'py, PyAny>,
+) -> PyResult<Option<[Bound<'py, PyAny>; 2]>> {
+    if device_array(name, x)?.is_some() {
+        return Ok(None);
+    }
+    let array = x.py().import("numpy")?.call_method1("asarray", (x,))?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    if kind != "c" {
+        return Ok(None);
+    }
+    Ok(Some([array.getattr("real")?, array.getattr("imag")?]))
+}
+
+/// The dot product of arrays of which one is complex at least; a real factor multiplies both parts of the other.
+fn complex_dot<'py>(
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    backend: Option<&str>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = x.py();
+    let parts = [complex_parts("x", x)?, complex_parts("y", y)?];
+    let times = |a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>| multiplied(a, b, backend);
+    let ((re, single), im) = match &parts {
+        [None, None] => return Ok(None),
+        [Some([a, b]), None] => (times(a, y)?, times(b, y)?.0),
+        [None, Some([c, d])] => (times(x, c)?, times(x, d)?.0),
+        [Some([a, b]), Some([c, d])] => {
+            let (mut re, mut im) = (times(a, c)?, times(a, d)?.0);
+            re.0.merge(&times(&b.neg()?, d)?.0);
+            im.merge(&times(b, c)?.0);
+            (re, im)
+        }
+    };
+    let [re, im] = [re, im].map(|part| rounded((part, single)));
+    Ok(Some(PyComplex::from_doubles(py, re, im).into_any()))
 }
 
 /// A sum rounded once to the type of its addends.
@@ -378,8 +438,8 @@ fn spread<'py>(
 ///
 /// Parameters
 /// ----------
-/// x : array of float32 or float64, or sequence of floats
-///     Any shape and layout; it is not copied. C-contiguous arrays of CuPy, PyTorch, JAX and Numba in GPU memory are summed there.
+/// x : array of float32, float64, float16, bfloat16 or complex numbers, or sequence of floats
+///     Any shape and layout; float32 and float64 are not copied. float16 and bfloat16 are summed in float32; complex numbers have no axis. C-contiguous arrays of CuPy, PyTorch, JAX and Numba in GPU memory are summed there.
 /// axis : int or sequence of int, optional
 ///     Sum along this axis or these together, each sum rounded once; by default over all elements. Axes that are not the last in memory are copied there; of
 ///     arrays in GPU memory the axis is the last.
@@ -388,7 +448,7 @@ fn spread<'py>(
 ///
 /// Returns
 /// -------
-/// float, or array of NumPy with the type of the elements
+/// float, complex, or array of NumPy with the type of the elements
 ///     Independent of order, threads and machine.
 ///
 /// Raises
@@ -413,6 +473,11 @@ fn sum<'py>(
     match axis {
         Some(axes) => along(x, &axes, Of::Sum, backend),
         None => {
+            if let Some(parts) = complex_parts("x", x)? {
+                let part = |part| added("x", part, Terms::Values, backend).map(rounded);
+                let (re, im) = (part(&parts[0])?, part(&parts[1])?);
+                return Ok(PyComplex::from_doubles(x.py(), re, im).into_any());
+            }
             let sum = added("x", x, Terms::Values, backend).map(rounded)?;
             Ok(PyFloat::new(x.py(), sum).into_any())
         }
@@ -648,7 +713,8 @@ pub(crate) fn root(sum: &ExactAccumulator, single: bool) -> f64 {
     }
 }
 
-/// The exact dot product of two arrays of one shape and dtype, rounded once. Parameters are those of `sum`.
+/// The exact dot product of two arrays of one shape and dtype, rounded once. Parameters are those of `sum`. Complex numbers are not conjugated:
+/// ``dot(x.conj(), y)`` does that. One array may be real.
 ///
 /// Examples
 /// --------
@@ -657,8 +723,16 @@ pub(crate) fn root(sum: &ExactAccumulator, single: bool) -> f64 {
 /// 0.25
 #[pyfunction]
 #[pyo3(signature = (x, y, *, backend = None))]
-fn dot(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<f64> {
-    multiplied(x, y, backend).map(rounded)
+fn dot<'py>(
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    backend: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(product) = complex_dot(x, y, backend)? {
+        return Ok(product);
+    }
+    let product = multiplied(x, y, backend).map(rounded)?;
+    Ok(PyFloat::new(x.py(), product).into_any())
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
