@@ -107,6 +107,13 @@ fn arrays_of_all_kinds_are_transformed() {
     fs::write(at("comma.txt"), "1,0\n-2,1\n4.5,2\n0.25,3\n").expect("a file");
     let columns = object(folder.path(), "comma.txt --column 1,2");
     assert_eq!(columns["im"], y["im"]);
+    for table in [
+        "\"re\",\"im\"\n\"1\",\"0\"\n-2,1\n4.5,2\n0.25,3\n",
+        "sep=;\r\nre;im\r\n1;0\r\n-2;1\r\n4,5;2\r\n0,25;3\r\n",
+    ] {
+        fs::write(at("table.txt"), table).expect("a file");
+        assert_eq!(object(folder.path(), "table.txt")["im"], y["im"], "{table}");
+    }
     fs::write(at("amounts.txt"), "1,5\n(2,25)\n").expect("a file");
     let amounts = object(folder.path(), "amounts.txt --decimal comma");
     assert_eq!(list(&amounts, "re"), [-0.375, 1.875]);

@@ -667,6 +667,30 @@ fn ledgers_are_summed() {
 }
 
 /// Statistics that are quotients of exact sums.
+/// A quote that stays open would take rows into its field, and a name of several columns one of them.
+#[test]
+fn tables_in_doubt_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (text, why) in [
+        (
+            "amount,a\n1,x\n2,\"y\n3,z\n4,w\n",
+            "x.csv: line 3: a quote that is not closed; expected quotes around a whole field, doubled within it",
+        ),
+        ("a,amount\nx,\"1\"2\n", "line 2: text behind a closed quote"),
+        (
+            "amount,a,amount\n1,2,3\n",
+            "column: `amount`, the name of several; expected one of the positions 1, 3",
+        ),
+    ] {
+        fs::write(at.join("x.csv"), text).unwrap();
+        refused(at, "sum x.csv", why);
+    }
+    assert_eq!(done(at, "sum x.csv --column 1,3"), "amount,amount\n1,3\n");
+    fs::write(at.join("x.csv"), "sep=;\r\nkonto;amount\r\nbank;1,5\r\n").unwrap();
+    assert_eq!(done(at, "sum x.csv --by konto"), "konto,amount\nbank,1.5\n");
+}
+
 #[test]
 fn statistics_are_rounded_once() {
     let folder = folder();

@@ -30,6 +30,7 @@ mod divide;
 mod ledger;
 #[cfg(feature = "files")]
 mod notation;
+mod quotes;
 mod sum;
 mod text;
 

@@ -47,10 +47,13 @@ fn text(bytes: &[u8], flags: &LedgerArgs) -> Result<Signal> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = flags.reader(None);
     if reader == Ledger::default() {
-        let first = lines(bytes).next().unwrap_or_default();
+        // A spreadsheet may name its delimiter in a line before the names.
+        let names_delimiter = |line: &&[u8]| line.to_ascii_lowercase().starts_with(b"sep=");
+        let mut all = lines(bytes).skip_while(names_delimiter);
+        let first = all.next().unwrap_or_default();
         let has = |name: &str| {
             let mut fields = first.split(|c| b",;\t|".contains(c));
-            fields.any(|field| field.trim_ascii() == name.as_bytes())
+            fields.any(|field| unquoted(field) == name.as_bytes())
         };
         if has("re") && has("im") {
             reader.columns = ["re", "im"].map(str::to_owned).to_vec();
@@ -69,6 +72,15 @@ fn text(bytes: &[u8], flags: &LedgerArgs) -> Result<Signal> {
     }
     let im = im.map(|im| im.numbers).unwrap_or_default();
     Ok(Signal { re: re.numbers, im })
+}
+
+/// A field of a table without quotes around it.
+fn unquoted(field: &[u8]) -> &[u8] {
+    let field = field.trim_ascii();
+    let inner = field.strip_prefix(b"\"");
+    inner
+        .and_then(|inner| inner.strip_suffix(b"\""))
+        .unwrap_or(field)
 }
 
 /// The fields of a line between white space, with or without a comma or semicolon before it.

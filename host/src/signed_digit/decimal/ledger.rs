@@ -1,9 +1,11 @@
 //! Columns of amounts in tables of text, whole or by groups.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Decimal;
 use super::notation::{Amounts, Field, Notation};
+use super::quotes::{check_quotes, named_delimiter};
 use super::text::shown;
 use crate::error::{Error, Result};
 use crate::signed_digit::lines::all_lines;
@@ -61,8 +63,11 @@ pub struct Entry {
 type Rows = Vec<(u64, csv::ByteRecord)>;
 
 impl Ledger {
-    /// Whether a text begins with a line of names of which one is `amount`.
+    /// Whether a text begins with a line of names of which one is `amount`, or with a line such as `sep=;` that names its delimiter.
     pub fn is_recognised(text: &[u8]) -> bool {
+        if named_delimiter(text).is_some() {
+            return true;
+        }
         let head = first_line(text);
         let delimiter = likely_delimiter(head);
         fields_of(head, delimiter).iter().any(is_usual)
@@ -79,11 +84,16 @@ impl Ledger {
         if is_plain && !Self::is_recognised(text) {
             return self.lines(text);
         }
-        let delimiter = match self.delimiter {
-            Some(delimiter) => delimiter,
-            None => likely_delimiter(first_line(text)),
-        };
-        let mut rows = rows(text, delimiter)?;
+        let named = named_delimiter(text);
+        let mut text = Cow::Borrowed(text);
+        if let Some((_, line)) = named {
+            // Blank lines are no rows, and count as lines.
+            text.to_mut()[..line].fill(b' ');
+        }
+        let named = self.delimiter.or(named.map(|(delimiter, _)| delimiter));
+        let delimiter = named.unwrap_or_else(|| likely_delimiter(first_line(&text)));
+        check_quotes(&text, delimiter)?;
+        let mut rows = rows(&text, delimiter)?;
         let first = rows.first().map(|(_, row)| row.clone()).unwrap_or_default();
         let (columns, by, names) = self.places(&first)?;
         if names {
@@ -155,6 +165,7 @@ impl Ledger {
         };
         let place = |name: &String| {
             let named = |field: &[u8]| text_of(field) == name.trim();
+            check_name(first, &named)?;
             let found = first.iter().position(named).or_else(|| position(name));
             found.ok_or_else(|| {
                 let names: Vec<String> = first.iter().map(text_of).collect();
@@ -204,6 +215,7 @@ impl Entry {
 
 /// The column `amount`, or the only one.
 fn usual(first: &csv::ByteRecord) -> Result<usize> {
+    check_name(first, &is_usual)?;
     if let Some(place) = first.iter().position(is_usual) {
         return Ok(place);
     }
@@ -215,6 +227,21 @@ fn usual(first: &csv::ByteRecord) -> Result<usize> {
         "column",
         "none given",
         format!("one of {}, or a position", names.join(", ")),
+    ))
+}
+
+/// Refuses a name that several columns have.
+fn check_name(first: &csv::ByteRecord, is_named: &dyn Fn(&[u8]) -> bool) -> Result<()> {
+    let of_name = (1..).zip(first).filter(|(_, field)| is_named(field));
+    let places: Vec<(usize, &[u8])> = of_name.collect();
+    let [(_, name), _, ..] = places.as_slice() else {
+        return Ok(());
+    };
+    let positions: Vec<String> = places.iter().map(|(place, _)| place.to_string()).collect();
+    Err(Error::invalid(
+        "column",
+        format!("`{}`, the name of several", text_of(name)),
+        format!("one of the positions {}", positions.join(", ")),
     ))
 }
 
@@ -323,6 +350,53 @@ mod tests {
             read(&ledger(&["2"], None), "1;2,5\n3;4,5\n"),
             [":2:2.5 4.5"]
         );
+    }
+
+    #[test]
+    fn spreadsheets_name_their_delimiter() {
+        for text in ["sep=;\r\na;amount\r\nx;1,5\r\n", "SEP=;\na;amount\nx;1,5"] {
+            assert!(Ledger::is_recognised(text.as_bytes()));
+            assert_eq!(read(&Ledger::default(), text), [":amount:1.5"]);
+        }
+        assert_eq!(
+            read(&ledger(&["2"], None), "sep=\t\n1\t2\n3\t4\n"),
+            [":2:2 4"]
+        );
+        let error = Ledger::default().read(b"sep=;\na;amount\nx;1\ny;z\n");
+        assert!(error.unwrap_err().to_string().starts_with("line 4: `z`"));
+    }
+
+    /// A quote that stays open would take the rows below into its field.
+    #[test]
+    fn quotes_and_names_in_doubt_are_refused() {
+        for (text, why) in [
+            (
+                "amount,a\n1,x\n2,\"y\n3,z\n",
+                "line 3: a quote that is not closed",
+            ),
+            ("a,amount\nx,\"1\"2\n", "line 2: text behind a closed quote"),
+            (
+                "a,amount\n\"x\"\" \ny\"z,1\n",
+                "line 3: text behind a closed quote",
+            ),
+            (
+                "amount,b,amount\n1,2,3\n",
+                "column: `amount`, the name of several; expected one of the positions 1, 3",
+            ),
+        ] {
+            let error = Ledger::default()
+                .read(text.as_bytes())
+                .unwrap_err()
+                .to_string();
+            assert!(error.starts_with(why), "{error}");
+        }
+        let error = ledger(&["a"], None)
+            .read(b"a,a\n1,2\n")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("one of the positions 1, 2"), "{error}");
+        let text = "a,amount\n\"x\"\"\n,\",1\r\n\"\",\"2\"\n5\" pipe,3";
+        assert_eq!(read(&Ledger::default(), text), [":amount:1 2 3"]);
     }
 
     #[test]
