@@ -143,6 +143,7 @@ fn integrate(
         let integrals = task
             .integrals()
             .lower(&rows.lower[done..end])
+            .upper(&rows.upper[done..end])
             .settings(*settings)
             .compute(common.compute())
             .on_all(machines);

@@ -50,6 +50,27 @@ pub struct Integral {
     /// beyond.
     #[serde(with = "crate::serial::or_infinite")]
     pub examined: f64,
+    /// The imaginary part of a complex integral, whose value and error are those of the real part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imaginary: Option<Imaginary>,
+}
+
+/// The imaginary part of an integral.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Imaginary {
+    /// The value.
+    #[serde(with = "crate::serial::or_nan")]
+    pub value: f64,
+    /// Estimate of the absolute error.
+    #[serde(with = "crate::serial::or_infinite")]
+    pub error: f64,
+}
+
+impl Imaginary {
+    pub(super) const ZERO: Self = Self {
+        value: 0.0,
+        error: 0.0,
+    };
 }
 
 /// Names of the accelerators, by the numbers of the kernels.
@@ -94,6 +115,7 @@ impl Integral {
             condition: f64::NAN,
             proof: Proof::None,
             examined: 0.0,
+            imaginary: None,
         }
     }
 
@@ -561,6 +583,7 @@ impl Computed {
             condition: condition(best.magnitude, best.value),
             proof: Proof::None,
             examined: 0.0,
+            imaginary: None,
         }
     }
 
@@ -705,5 +728,6 @@ fn summed((value, error, magnitude): (f64, f64, f64), demand: &Demand) -> Integr
         condition: condition(magnitude, value),
         proof: Proof::None,
         examined: 0.0,
+        imaginary: None,
     }
 }

@@ -12,7 +12,7 @@ use crate::compute::{Compute, Precision, Resolved, on_each, shares};
 use crate::emulator::{Emulator, ThreadOrder};
 use crate::error::{Error, Result};
 
-/// Integrals of a [`Task`]: a column of values for each parameter, lower limits, settings, and where to compute.
+/// Integrals of a [`Task`]: a column of values for each parameter, limits, settings, and where to compute.
 ///
 /// Kernels classify integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes. The CPU computes those that
 /// they leave undecided, and those that they do not cover, as whole integrands or other numbers of [`Settings::gauss`].
@@ -39,6 +39,7 @@ pub struct Integrals<'a> {
     task: &'a Task,
     columns: Vec<(Cow<'a, str>, Cow<'a, [f64]>)>,
     lower: Cow<'a, [f64]>,
+    upper: Cow<'a, [f64]>,
     settings: Option<Settings>,
     tolerance: Option<f64>,
     compute: Compute,
@@ -53,6 +54,7 @@ impl Task {
             task: self,
             columns: Vec::new(),
             lower: Cow::Borrowed(&[0.0]),
+            upper: Cow::Borrowed(&[f64::INFINITY]),
             settings: None,
             tolerance: None,
             compute: Compute::default(),
@@ -74,9 +76,28 @@ impl<'a> Integrals<'a> {
         self
     }
 
-    /// The lower limits: one for each integral, or one for all.
+    /// The lower limits: one for each integral, or one for all. Below 0 and at -infinity they need an amplitude that is an expression.
     pub fn lower(mut self, lower: impl Into<Cow<'a, [f64]>>) -> Self {
         self.lower = lower.into();
+        self
+    }
+
+    /// The upper limits: one for each integral, or one for all; infinity if there are none. Finite ones need an amplitude that is an expression. One below the
+    /// lower limit reverses the sign of the integral.
+    ///
+    /// ```
+    /// use rarefy::longman::Task;
+    ///
+    /// // The integral of cos(x) from 0 to 1, and that of exp(-x^2) cos(2 x) over all numbers.
+    /// let found = Task::oscillating("1", "cos", "1", &[])?.integrals().upper(&[1.0]).integrate()?;
+    /// assert!((found[0].value - 1f64.sin()).abs() <= found[0].error);
+    /// let task = Task::oscillating("exp(-x^2)", "cos", "2", &[])?;
+    /// let found = task.integrals().lower(&[f64::NEG_INFINITY]).integrate()?;
+    /// assert!((found[0].value - std::f64::consts::PI.sqrt() / 1f64.exp()).abs() <= found[0].error);
+    /// # Ok::<(), rarefy::Error>(())
+    /// ```
+    pub fn upper(mut self, upper: impl Into<Cow<'a, [f64]>>) -> Self {
+        self.upper = upper.into();
         self
     }
 
@@ -157,8 +178,8 @@ impl<'a> Integrals<'a> {
             let missing = || Error::invalid(name, "no column", "values of this parameter");
             columns.push(&*column.ok_or_else(missing)?.1);
         }
-        let named = names.iter().map(String::as_str).chain(["lower"]);
-        let all = columns.iter().copied().chain([&*self.lower]);
+        let named = names.iter().map(String::as_str).chain(["lower", "upper"]);
+        let all = columns.iter().copied().chain([&*self.lower, &*self.upper]);
         let lengths = all.clone().map(<[f64]>::len);
         let count = lengths.filter(|length| *length != 1).max().unwrap_or(1);
         if let Some((name, values)) = named
@@ -174,15 +195,17 @@ impl<'a> Integrals<'a> {
         Ok(Rows {
             count,
             lower: &self.lower,
+            upper: &self.upper,
             columns,
         })
     }
 }
 
-/// Lower limits and parameters of integrals, by columns. A column of one value has it in all rows.
+/// Limits and parameters of integrals, by columns. A column of one value has it in all rows.
 pub(super) struct Rows<'a> {
     pub(super) count: usize,
     lower: &'a [f64],
+    upper: &'a [f64],
     columns: Vec<&'a [f64]>,
 }
 
@@ -198,6 +221,7 @@ impl<'a> Rows<'a> {
         Rows {
             count: range.len(),
             lower: of(self.lower),
+            upper: of(self.upper),
             columns: self.columns.iter().map(|column| of(column)).collect(),
         }
     }
@@ -211,6 +235,14 @@ impl<'a> Rows<'a> {
 
     pub(super) fn lower(&self, row: usize) -> f64 {
         Self::at(self.lower, row)
+    }
+
+    pub(super) fn upper(&self, row: usize) -> f64 {
+        Self::at(self.upper, row)
+    }
+
+    pub(super) fn limits(&self, row: usize) -> (f64, f64) {
+        (self.lower(row), self.upper(row))
     }
 
     pub(super) fn value(&self, parameter: usize, row: usize) -> f64 {
@@ -238,7 +270,7 @@ fn integrate(
     settings: &Settings,
     precision: Precision,
 ) -> Result<Vec<Integral>> {
-    let one = |row| task.integral(rows.lower(row), &rows.row(row), settings, precision);
+    let one = |row| task.integral(rows.limits(row), &rows.row(row), settings, precision);
     match machine {
         Resolved::Reference => (0..rows.count).map(one).collect(),
         Resolved::Cpu => (0..rows.count).into_par_iter().map(one).collect(),
@@ -267,7 +299,8 @@ mod tests {
         let found = found.compute(Backend::Cpu).integrate().unwrap();
         for (k, found) in found.iter().enumerate() {
             let settings = Settings::default();
-            let one = task.integral(0.0, &[p[k], xi[k]], &settings, Precision::F64);
+            let limits = (0.0, f64::INFINITY);
+            let one = task.integral(limits, &[p[k], xi[k]], &settings, Precision::F64);
             assert_eq!(found.value, one.unwrap().value);
         }
     }

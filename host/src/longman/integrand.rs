@@ -5,6 +5,7 @@ use rarefy_kernels::longman::functions::Functions;
 use super::expression::Evaluator;
 use super::proof::function::Function as Enclosed;
 use super::proof::interval::Interval;
+use super::proof::jet::Span;
 use super::proof::limit::{Limit, limit};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.
@@ -74,12 +75,45 @@ pub(super) struct Farsighted<'a, T> {
     pub(super) far: Evaluator<'a, f64>,
 }
 
+impl<T> Farsighted<'_, T> {
+    /// A bound on the error of a value at x by an enclosure of the function there: where an operation overflows, as the hyperbolic cosine in 1/cosh(x), error analysis
+    /// has none.
+    fn enclosed_error(&self, x: f64, value: f64) -> f64 {
+        let enclosed = (x > 0.0).then(|| self.enclosure()).flatten();
+        let Some(mut function) = enclosed else {
+            return f64::INFINITY;
+        };
+        let span = Span {
+            start: x,
+            ratio: 1.0_f64.next_up(),
+            order: 0,
+        };
+        let values = function.over(&span).values(&span);
+        let error = (values.hi - value).max(value - values.lo);
+        if error < f64::INFINITY && value.is_finite() {
+            error
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    fn enclosure(&self) -> Option<Enclosed<'_>> {
+        let parameters: Vec<Interval> = self.far.parameters().map(Interval::point).collect();
+        Enclosed::new(self.far.program(), &parameters)
+    }
+}
+
 impl<T: Functions> Function for Farsighted<'_, T> {
     fn at(&mut self, x: f64) -> f64 {
         self.near.at(x)
     }
     fn with_error(&mut self, x: f64) -> (f64, f64) {
-        self.near.with_error(x)
+        let (value, error) = self.near.with_error(x);
+        if error < f64::INFINITY {
+            (value, error)
+        } else {
+            (value, self.enclosed_error(x, value))
+        }
     }
     fn knows_errors(&self) -> bool {
         true
@@ -92,7 +126,6 @@ impl<T: Functions> Function for Farsighted<'_, T> {
         limit(self.far.program(), &parameters, power)
     }
     fn enclosed(&self) -> Option<Enclosed<'_>> {
-        let parameters: Vec<Interval> = self.far.parameters().map(Interval::point).collect();
-        Enclosed::new(self.far.program(), &parameters)
+        self.enclosure()
     }
 }

@@ -67,6 +67,7 @@ impl Task {
                         condition: outcome.condition,
                         proof: Proof::None,
                         examined: 0.0,
+                        imaginary: None,
                     })
                     // Nothing but zeros takes a proof of the head too.
                     .filter(|found| found.status != Status::Ok || found.value != 0.0)
@@ -99,7 +100,7 @@ impl Task {
             .enumerate()
             .map(|(i, known)| match known {
                 Some(integral) => Ok(integral),
-                None => self.integral(rows.lower(i), &rows.row(i), settings, precision),
+                None => self.integral(rows.limits(i), &rows.row(i), settings, precision),
             })
             .collect()
     }
@@ -119,6 +120,7 @@ fn groups(task: &Task, rows: &Rows<'_>, settings: &Settings) -> Result<Vec<Group
         amplitude,
         kind,
         frequency,
+        ..
     } = &task.form
     else {
         return Ok(Vec::new());
@@ -130,7 +132,10 @@ fn groups(task: &Task, rows: &Rows<'_>, settings: &Settings) -> Result<Vec<Group
     // Frequency and order of the rows that kernels can take.
     let wanted = |row: &mut Vec<f64>, i: usize| -> Result<Option<(Oscillation, f64)>> {
         rows.load(i, row);
-        if rows.lower(i) != 0.0 || row.iter().any(|value| !value.is_finite()) {
+        if rows.lower(i) != 0.0
+            || rows.upper(i) != f64::INFINITY
+            || row.iter().any(|value| !value.is_finite())
+        {
             return Ok(None);
         }
         let omega = frequency.value(row)?;

@@ -51,10 +51,13 @@
 //! | [`paper`], [`gpu`] | the method exactly as the paper has it; kernels on any machine |
 
 pub mod accelerate;
+mod beats;
+mod definite;
 mod driver;
 pub mod expression;
 pub mod family;
 mod far;
+mod general;
 pub mod gpu;
 mod half_cycles;
 mod head;
@@ -72,7 +75,7 @@ pub mod special;
 mod task;
 pub mod zeros;
 
-pub use driver::Integral;
+pub use driver::{Imaginary, Integral};
 pub use half_cycles::AREAS;
 pub use integrals::Integrals;
 pub use integrate::{BEYOND, Boundaries, Settings};

@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
+use super::general::{Amplitudes, Row, Wave};
 use super::half_cycles::AREAS;
 use super::integrand::Farsighted;
 use super::integrate::{Boundaries, MOST_PHASE, Settings, between, oscillating};
@@ -63,6 +64,14 @@ pub(super) enum Form {
         amplitude: Quantity,
         kind: Kind,
         frequency: Quantity,
+        /// For other limits than from 0 or above to infinity, and for the frequency 0.
+        sides: Arc<Amplitudes>,
+    },
+    /// The same with a complex amplitude, or with exp(i frequency x), where there is no kind.
+    Complex {
+        sides: Arc<Amplitudes>,
+        kind: Option<Kind>,
+        frequency: Quantity,
     },
     /// The same with an amplitude known at points.
     Sampled {
@@ -98,6 +107,10 @@ pub(super) enum Form {
 
 /// Below, integrands in `f32` may have lost digits to the least number, or all of them; they are computed in `f64`.
 pub(super) const LEAST_SINGLE: f64 = 1e-30;
+
+/// The oscillator exp(i frequency x), and the imaginary unit of amplitudes.
+const EXP: &str = "exp";
+const UNIT: &str = "i";
 
 /// The description of a task.
 #[derive(Clone, Debug, Serialize)]
@@ -199,7 +212,7 @@ impl Names<'_> {
                 return Err(Error::invalid(
                     "oscillator",
                     format!("'{text}'"),
-                    "cos, sin or bessel:NU",
+                    "cos, sin or bessel:NU, and exp where the amplitude is an expression",
                 ));
             }
         })
@@ -248,8 +261,8 @@ impl Quantity {
 }
 
 impl Task {
-    /// amplitude(x) oscillator(frequency x), with `oscillator` one of `cos`, `sin` and `bessel:ORDER`; order and frequency are expressions in the
-    /// parameters. `known` are names that are parameters even if they are `e` or `pi`.
+    /// amplitude(x) oscillator(frequency x), with `oscillator` one of `cos`, `sin`, `bessel:ORDER` and `exp`, which is exp(i frequency x); order and frequency are
+    /// expressions in the parameters. `known` are names that are parameters even if they are `e` or `pi`.
     ///
     /// # Errors
     /// A text that is no expression; an oscillator that does not exist or whose order is out of range; a frequency or an order that depends on x.
@@ -268,20 +281,84 @@ impl Task {
             oscillator: oscillator.to_owned(),
             frequency: frequency.to_owned(),
         };
+        let expression = Expression::parse_with(amplitude, known)?;
         let amplitude = names.quantity("amplitude", amplitude, true)?;
-        let kind = names.kind(oscillator)?;
-        let frequency = names.quantity("frequency", frequency, false)?;
-        let task = Self {
-            source,
-            form: Form::Oscillating {
+        let sides = Arc::new(Amplitudes::real(expression)?);
+        let form = if oscillator == EXP {
+            Form::Complex {
+                sides,
+                kind: None,
+                frequency: names.quantity("frequency", frequency, false)?,
+            }
+        } else {
+            Form::Oscillating {
                 amplitude,
-                kind,
-                frequency,
+                kind: names.kind(oscillator)?,
+                frequency: names.quantity("frequency", frequency, false)?,
+                sides,
+            }
+        };
+        Ok(Self {
+            source,
+            form,
+            names: names.names,
+            family: None,
+        })
+    }
+
+    /// The same with a complex amplitude, in which `i` is the imaginary unit unless it is among the names that are `known`. The CPU computes it, in `f64`, and
+    /// [`Integral::imaginary`] is the imaginary part.
+    ///
+    /// ```
+    /// use rarefy::longman::Task;
+    ///
+    /// // The integral of exp(3 i x)/(x + i) from 0 on is exp(3) E_1(3).
+    /// let task = Task::complex("1/(x+i)", "exp", "w", &[])?;
+    /// let found = task.integrals().column("w", &[3.0]).integrate()?[0];
+    /// assert!((found.value - 0.262_083_740_255_318_5).abs() <= found.error);
+    /// assert!(found.imaginary.is_some_and(|part| part.value.abs() <= part.error));
+    /// # Ok::<(), rarefy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`oscillating`](Self::oscillating); a function of a complex number other than sums, products, quotients, whole powers and exp.
+    pub fn complex(
+        amplitude: &str,
+        oscillator: &str,
+        frequency: &str,
+        known: &[&str],
+    ) -> Result<Self> {
+        let expression = Expression::parse_with(amplitude, known)?;
+        let is_complex = expression.parameters().iter().any(|name| name == UNIT);
+        if known.contains(&UNIT) || !is_complex {
+            return Self::oscillating(amplitude, oscillator, frequency, known);
+        }
+        let sides = Amplitudes::complex(&expression, UNIT)?;
+        let mut names = Names {
+            known,
+            names: Vec::new(),
+        };
+        for name in expression.parameters().iter().filter(|name| *name != UNIT) {
+            names.names.push(name.clone());
+        }
+        Ok(Self {
+            source: Source::Oscillating {
+                amplitude: amplitude.to_owned(),
+                oscillator: oscillator.to_owned(),
+                frequency: frequency.to_owned(),
+            },
+            form: Form::Complex {
+                sides: Arc::new(sides),
+                kind: if oscillator == EXP {
+                    None
+                } else {
+                    Some(names.kind(oscillator)?)
+                },
+                frequency: names.quantity("frequency", frequency, false)?,
             },
             names: names.names,
             family: None,
-        };
-        Ok(task)
+        })
     }
 
     /// The same with an amplitude that is known at points. Where they end before the areas that are asked for, as many areas are used as they
@@ -502,6 +579,7 @@ impl Task {
     pub fn is_sampled(&self) -> bool {
         match &self.form {
             Form::Oscillating { amplitude, .. } => !encloses(&amplitude.program),
+            Form::Complex { sides, .. } => sides.programs().any(|program| !encloses(program)),
             Form::Whole { boundaries, .. } | Form::WholeFunction { boundaries, .. } => {
                 matches!(boundaries, Boundaries::HalfPeriod { .. })
             }
@@ -509,9 +587,47 @@ impl Task {
         }
     }
 
-    /// One integral, from `lower` on, with these values of the parameters. If an integrand in `f32` is not OK since it cancels or leaves the range, the
+    /// Whether integrals are complex.
+    pub fn is_complex(&self) -> bool {
+        matches!(self.form, Form::Complex { .. })
+    }
+
+    /// One integral between two limits, with these values of the parameters. If an integrand in `f32` is not OK since it cancels or leaves the range, the
     /// integral is computed in `f64`.
     pub(super) fn integral(
+        &self,
+        limits: (f64, f64),
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Integral> {
+        if let Some(found) = self.between(limits, values, settings)? {
+            return Ok(found);
+        }
+        let found = self.usual(limits.0, values, settings, precision)?;
+        // Where the amplitude oscillates itself, it may be a sum of integrals.
+        let refused = matches!(found.status, Status::PremiseViolated | Status::NotConverged);
+        match &self.form {
+            Form::Oscillating {
+                sides,
+                kind,
+                frequency,
+                ..
+            } if refused && sides.beats() => {
+                let row = Row {
+                    names: &self.names,
+                    values,
+                };
+                let wave = (kind.oscillator(values)?, frequency.value(values)?);
+                let summed = sides.summed(wave, row, limits.0, settings)?;
+                Ok(summed.filter(|s| s.error < found.error).unwrap_or(found))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// An integral from a lower limit of at least 0 to infinity.
+    fn usual(
         &self,
         lower: f64,
         values: &[f64],
@@ -533,6 +649,52 @@ impl Task {
                 }
             }
         }
+    }
+
+    /// The integral where it is not one from 0 or above to infinity of a real oscillator with a frequency. The intervals that enclose it are those of `f64`.
+    fn between(
+        &self,
+        (lower, upper): (f64, f64),
+        values: &[f64],
+        settings: &Settings,
+    ) -> Result<Option<Integral>> {
+        settings.check()?;
+        let invalid = Ok(Some(Integral::without_value(Status::InvalidArgument)));
+        let usual = lower >= 0.0 && lower < f64::INFINITY && upper == f64::INFINITY;
+        let known = values.len() == self.parameters().len() && values.iter().all(|v| v.is_finite());
+        let (sides, kind, frequency) = match &self.form {
+            Form::Oscillating {
+                sides,
+                kind,
+                frequency,
+                ..
+            } if known => {
+                if usual && frequency.value(values)? != 0.0 {
+                    return Ok(None);
+                }
+                (sides, Some(kind), frequency)
+            }
+            Form::Complex {
+                sides,
+                kind,
+                frequency,
+            } if known => (sides, kind.as_ref(), frequency),
+            Form::Complex { .. } => return invalid,
+            _ if upper != f64::INFINITY => return invalid,
+            _ => return Ok(None),
+        };
+        let wave = match kind {
+            Some(kind) => Wave::Real(kind.oscillator(values)?),
+            None => Wave::Exp,
+        };
+        let row = Row {
+            names: &self.names,
+            values,
+        };
+        let wave = (wave, frequency.value(values)?);
+        sides
+            .integral(wave, row, (lower, upper), settings)
+            .map(Some)
     }
 
     fn integrate_in<T: Functions>(
@@ -562,6 +724,7 @@ impl Task {
                 amplitude,
                 kind,
                 frequency,
+                ..
             } => {
                 let omega = frequency.value(values)?;
                 let oscillator = kind.oscillator(values)?;
@@ -569,6 +732,7 @@ impl Task {
                 let settings = with(amplitude, oscillator.epsilons());
                 oscillating(g, oscillator, omega, lower, &settings)
             }
+            Form::Complex { .. } => invalid,
             Form::Sampled {
                 amplitude,
                 kind,

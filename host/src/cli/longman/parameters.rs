@@ -22,13 +22,15 @@ Examples:
   rarefy longman --family damped-cos --lambda 0.5 --omega 10 --areas 16 --gauss 8
   rarefy longman --amplitude 'x/(x^2+p^2)' --oscillator bessel:0 --frequency xi --input params.csv --output results.csv
   rarefy longman --amplitude 'x*exp(-x)' --oscillator bessel:0 --frequency-range 1e-3:1e3:log:200 --out hankel
+  rarefy longman --amplitude 'exp(-x^2)' --oscillator cos --frequency 2 --lower -inf
+  rarefy longman --amplitude '1/(x+i)' --oscillator exp --frequency 3 --upper 10
   rarefy longman --integrand 'cos(x^3)' --zeros-file zeros.txt
   rarefy longman --integrand 'exp(-x)*sin(x)' --half-period 3.141592653589793";
 
 /// Integrate oscillating functions to infinity, any number at once, each with an error estimate and a status
 ///
 /// The integrand is amplitude * oscillator(frequency * x), a named family, or a whole integrand with its zeros or its half-period. With --input, one
-/// integral for each row of a CSV file with a header: the columns are the parameters, and `lower` is the lower limit.
+/// integral for each row of a CSV file with a header: the columns are the parameters, `lower` is the lower limit, and `upper` the upper one.
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
@@ -36,7 +38,7 @@ pub(in crate::cli) struct LongmanArgs {
     /// A named family of integrands; they are listed below
     #[arg(long, value_name = "NAME", help_heading = "Integrand")]
     pub(super) family: Option<String>,
-    /// Amplitude, an expression in x and parameters; of some families, the function f
+    /// Amplitude, an expression in x and parameters, and of complex ones in i; of some families, the function f
     #[arg(
         long,
         value_name = "EXPR",
@@ -57,10 +59,10 @@ pub(in crate::cli) struct LongmanArgs {
         help_heading = "Integrand"
     )]
     pub(super) interpolation: Interpolation,
-    /// Factor of the amplitude: cos, sin or bessel:NU; NU is a number or a parameter
+    /// Factor of the amplitude: cos, sin, bessel:NU or exp, which is exp(i W x); NU is a number or a parameter
     #[arg(long, value_name = "OSC", help_heading = "Integrand")]
     pub(super) oscillator: Option<String>,
-    /// Frequency in the oscillator's argument: a number or a parameter
+    /// Frequency in the oscillator's argument: a number or a parameter, at least 0; with exp of either sign
     #[arg(
         long,
         value_name = "W",
@@ -89,10 +91,14 @@ pub(in crate::cli) struct LongmanArgs {
     #[arg(long, value_name = "FILE", help_heading = "Integrals")]
     #[serde(serialize_with = "shown_if")]
     pub(super) input: Option<PathBuf>,
-    /// Lower limit, where the input has no column `lower` [default: 0]
-    #[arg(long, value_name = "A", value_parser = number, help_heading = "Integrals")]
+    /// Lower limit, where the input has no column `lower`: a number or -inf [default: 0]
+    #[arg(long, value_name = "A", value_parser = number, allow_hyphen_values = true, help_heading = "Integrals")]
     #[serde(serialize_with = "any_number")]
     pub(super) lower: Option<f64>,
+    /// Upper limit, where the input has no column `upper` [default: inf]
+    #[arg(long, value_name = "B", value_parser = number, allow_hyphen_values = true, help_heading = "Integrals")]
+    #[serde(serialize_with = "any_number", skip_serializing_if = "Option::is_none")]
+    pub(super) upper: Option<f64>,
     /// Value of a parameter that the input has no column for, as NAME=VALUE; may be repeated with other names, or separated by commas
     #[arg(
         long,
@@ -277,7 +283,7 @@ fn long_help() -> String {
     text.push_str(
         "\nExpressions:
   + - * / ^ (or **), parentheses, numbers as 2, .5 or 1e-3; -x^2 is -(x^2), x^y^z is x^(y^z).
-  x is the variable of integration; pi and e are constants; every other name is a parameter: a column of --input, or given by --param.
+  x is the variable of integration; pi and e are constants; i is the imaginary unit of an amplitude; every other name is a parameter: a column of --input, or given by --param, which may be e, pi and i too.
   Functions: ",
     );
     let functions: Vec<String> = FUNCTIONS
@@ -295,13 +301,13 @@ fn long_help() -> String {
         ".
 
 Results:
-  value,error,status,accelerator,condition,proof,examined, in the order of the rows, and then the lower limit and the parameters. error is an estimate of the absolute error; condition times the machine
-  epsilon is the relative error that can be attained. Status:
+  value,error,status,accelerator,condition,proof,examined, in the order of the rows, and then the lower limit, the upper one where it is given, and the parameters. error is an estimate of the absolute
+  error; condition times the machine epsilon is the relative error that can be attained. Complex integrals have imaginary,imaginary_error after examined. Status:
   OK                 the error estimate is within max(atol, rtol |value|)
   PREMISE_VIOLATED   the areas do not alternate, or do not fall to zero: no value
   NOT_CONVERGED      value and honest estimate, beyond the tolerance; infinite without a proof
   NOT_FINITE         the integrand is not finite inside the range
-  INVALID_ARGUMENT   NaN, a frequency that is not positive, boundaries that do not ascend
+  INVALID_ARGUMENT   NaN, a negative frequency of a real oscillator, boundaries that do not ascend
   The proof of an OK is `monotone` where derivatives of the amplitude, enclosed in intervals, bound all that lies beyond the areas or between their nodes, and
   `sampled` where the integrand was sampled. `examined` is the x up to which it was: infinite with `monotone`. Of what lies beyond, and between samples,
   `sampled` says nothing.

@@ -16,9 +16,12 @@ use crate::longman::{AREAS, Boundaries, Task};
 /// Unused columns that a warning names.
 const MOST_NAMED: usize = 8;
 
-/// Rows of parameters: the lower limits, and a column for each parameter of the task.
+/// Rows of parameters: the limits, and a column for each parameter of the task.
 pub(in crate::cli) struct Rows {
     pub(super) lower: Vec<f64>,
+    pub(super) upper: Vec<f64>,
+    /// Whether upper limits are given.
+    pub(super) bounded: bool,
     pub(super) columns: Vec<Vec<f64>>,
     /// Whether the limits are a column or a parameter of the input.
     pub(super) limited: bool,
@@ -187,7 +190,7 @@ fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure
     }
     match (&args.amplitude, &args.oscillator, &args.frequency) {
         (Some(amplitude), Some(oscillator), Some(frequency)) => {
-            Ok(Task::oscillating(amplitude, oscillator, frequency, known)?)
+            Ok(Task::complex(amplitude, oscillator, frequency, known)?)
         }
         (None, None, None) => usage(
             "an integrand is needed: --family NAME, --amplitude EXPR or --samples FILE with --oscillator and --frequency, or --integrand EXPR",
@@ -195,7 +198,7 @@ fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure
         (None, ..) => {
             usage("--amplitude EXPR or --samples FILE is needed with --oscillator and --frequency")
         }
-        (_, None, _) => usage("--oscillator cos, sin or bessel:NU is needed with --amplitude"),
+        (_, None, _) => usage("--oscillator cos, sin, bessel:NU or exp is needed with --amplitude"),
         (.., None) => usage("--frequency, a number or a parameter, is needed with --amplitude"),
     }
 }
@@ -320,17 +323,19 @@ enum Origin {
 /// Names of the lower limit where the integrand has no parameter of that name. The second is the older one.
 pub(super) const LIMITS: [&str; 2] = ["lower", "a"];
 
-/// Where the lower limit comes from: a column or a parameter, if not from its own flag. More than one would leave all but one of them unused.
+/// The name of the upper limit where the integrand has no parameter of that name.
+pub(super) const UPPER: [&str; 1] = ["upper"];
+
+/// Where a limit comes from: a column or a parameter, if not from its own flag. More than one would leave all but one of them unused.
 fn limit(
-    args: &LongmanArgs,
+    (side, flag, names): (&str, Option<f64>, &[&'static str]),
     task: &Task,
     given: &BTreeMap<String, f64>,
     header: &[String],
 ) -> std::result::Result<Option<Origin>, Failure> {
-    let mut found: Option<(String, Origin)> = args
-        .lower
-        .map(|value| ("--lower".to_owned(), Origin::Flag(value)));
-    for name in LIMITS {
+    let mut found: Option<(String, Origin)> =
+        flag.map(|value| (format!("--{side}"), Origin::Flag(value)));
+    for &name in names {
         if task.parameters().iter().any(|known| known == name) {
             continue;
         }
@@ -344,7 +349,7 @@ fn limit(
         for (source, origin) in sources.into_iter().flatten() {
             if let Some((other, _)) = &found {
                 return Err(Failure::Usage(format!(
-                    "the lower limit is given twice, by {other} and by {source}; give it once"
+                    "the {side} limit is given twice, by {other} and by {source}; give it once"
                 )));
             }
             found = Some((source, origin));
@@ -379,7 +384,8 @@ fn origins(
         }
     }
     for name in given.keys() {
-        if !known.contains(name.as_str()) && !LIMITS.contains(&name.as_str()) {
+        let limit = LIMITS.contains(&name.as_str()) || UPPER.contains(&name.as_str());
+        if !known.contains(name.as_str()) && !limit {
             let names = task.parameters().join(", ");
             return Err(Failure::Usage(format!(
                 "the integrand has no parameter '{name}'; it has {}",
@@ -431,10 +437,14 @@ fn rows(
     given: &BTreeMap<String, f64>,
     (header, input): (&[String], Option<Reader>),
 ) -> std::result::Result<Rows, Failure> {
-    let limit = limit(args, task, given, header)?;
+    let lower = ("lower", args.lower, &LIMITS[..]);
+    let upper = self::limit(("upper", args.upper, &UPPER), task, given, header)?;
+    let limit = self::limit(lower, task, given, header)?;
     let origins = origins(args, task, given, header)?;
     let limited = args.lower.is_none() && limit.is_some();
     let limit = limit.unwrap_or(Origin::Flag(0.0));
+    let bounded = upper.is_some();
+    let upper = upper.unwrap_or(Origin::Flag(f64::INFINITY));
     // The table of a range of frequencies has no file.
     let path = args.input.as_deref().unwrap_or(Path::new(OF_RANGE));
     let Some(mut reader) = input else {
@@ -445,6 +455,8 @@ fn rows(
         };
         return Ok(Rows {
             lower: vec![value(&limit)],
+            upper: vec![value(&upper)],
+            bounded,
             columns: origins.iter().map(|o| vec![value(o)]).collect(),
             limited,
             unreadable: None,
@@ -455,16 +467,18 @@ fn rows(
     };
     let mut rows = Rows {
         lower: Vec::new(),
+        upper: Vec::new(),
+        bounded,
         columns: vec![Vec::new(); origins.len()],
         limited,
         unreadable: None,
         long: None,
-        unused: unused(header, origins.iter().chain([&limit])),
+        unused: unused(header, origins.iter().chain([&limit, &upper])),
         zeros: None,
     };
     let columns = origins
         .iter()
-        .chain([&limit])
+        .chain([&limit, &upper])
         .any(|origin| matches!(origin, Origin::Column(_)));
     let mut record = csv::StringRecord::new();
     while reader
@@ -496,6 +510,7 @@ fn rows(
             })
         };
         rows.lower.push(cell(&limit));
+        rows.upper.push(cell(&upper));
         for (column, origin) in rows.columns.iter_mut().zip(&origins) {
             column.push(cell(origin));
         }

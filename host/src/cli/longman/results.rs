@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::problem::{LIMITS, Rows};
+use super::problem::{LIMITS, Rows, UPPER};
 use crate::cli::failure::Failure;
 use crate::cli::output;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
@@ -14,7 +14,7 @@ use crate::cli::summary::Summary;
 use crate::cli::text::{self, name_of};
 use crate::compute::Precision;
 use crate::error::{Error, Result};
-use crate::longman::{Integral, Proof, Status};
+use crate::longman::{Imaginary, Integral, Proof, Status};
 
 /// Most integrals in the table of the summary.
 const SHOWN: usize = 20;
@@ -30,6 +30,9 @@ const COLUMNS: [&str; 7] = [
     "examined",
 ];
 
+/// Columns of the imaginary part of complex integrals.
+const IMAGINARY: [&str; 2] = ["imaginary", "imaginary_error"];
+
 /// A result in JSON, which has no NaN: a number that is not finite is null.
 fn object(result: &Integral) -> serde_json::Map<String, Value> {
     let values = [
@@ -41,7 +44,13 @@ fn object(result: &Integral) -> serde_json::Map<String, Value> {
         json!(result.proof.name()),
         json!(result.examined),
     ];
-    COLUMNS.map(str::to_owned).into_iter().zip(values).collect()
+    let mut object: serde_json::Map<String, Value> =
+        COLUMNS.map(str::to_owned).into_iter().zip(values).collect();
+    if let Some(part) = result.imaginary {
+        let values = [json!(part.value), json!(part.error)];
+        object.extend(IMAGINARY.map(str::to_owned).into_iter().zip(values));
+    }
+    object
 }
 
 pub(super) struct Outcome<'a> {
@@ -95,37 +104,52 @@ impl Outcome<'_> {
             _ if !self.results.iter().all(invalid) => "",
             Some(zeros) => zeros,
             None => {
-                "; a lower limit is at least 0, a frequency or half period positive, and every parameter a number"
+                "; a frequency is at least 0, a half period positive, every parameter a number; samples, families in two variables and whole integrands have a lower limit of at least 0 and no upper one"
             }
         };
         let text = format!("no integral is OK: {}{hint}", self.statuses());
         Err(Error::Numerical(text).into())
     }
 
-    /// Columns of the parameters: the lower limit first, by a name that no other column has.
+    /// Columns of the parameters: the limits first, by names that no other column has.
     fn inputs(&self) -> Vec<String> {
         let taken = |name: &str| self.names.iter().any(|known| known == name);
-        let free = LIMITS.into_iter().find(|name| !taken(name));
-        let mut columns = vec![free.unwrap_or("lower limit").to_owned()];
-        columns.extend(
-            self.names
-                .iter()
-                .map(|name| match COLUMNS.contains(&name.as_str()) {
-                    true => format!("parameter {name}"),
-                    false => name.clone(),
-                }),
-        );
+        let free = |names: &[&'static str]| names.iter().copied().find(|name| !taken(name));
+        let mut columns = vec![free(&LIMITS).unwrap_or("lower limit").to_owned()];
+        if self.rows.bounded {
+            columns.push(free(&UPPER).unwrap_or("upper limit").to_owned());
+        }
+        columns.extend(self.names.iter().map(
+            |name| match self.columns().contains(&name.as_str()) {
+                true => format!("parameter {name}"),
+                false => name.clone(),
+            },
+        ));
         columns
     }
 
     /// Values of the columns of the parameters in a row.
     fn inputs_of(&self, row: usize) -> impl Iterator<Item = f64> + '_ {
-        let columns = std::iter::once(&self.rows.lower).chain(&self.rows.columns);
+        let upper = self.rows.bounded.then_some(&self.rows.upper);
+        let limits = std::iter::once(&self.rows.lower).chain(upper);
+        let columns = limits.chain(&self.rows.columns);
         columns.map(move |column| column[row])
     }
 
+    /// Whether some integral is complex.
+    fn is_complex(&self) -> bool {
+        self.results.iter().any(|r| r.imaginary.is_some())
+    }
+
+    /// Columns of a result, without those of its parameters.
+    fn columns(&self) -> Vec<&'static str> {
+        let imaginary: &[&str] = if self.is_complex() { &IMAGINARY } else { &[] };
+        [&COLUMNS[..], imaginary].concat()
+    }
+
     pub(super) fn table(&self) -> Result<Vec<u8>> {
-        let mut columns: Vec<String> = COLUMNS.map(str::to_owned).to_vec();
+        let complex = self.is_complex();
+        let mut columns: Vec<String> = self.columns().into_iter().map(str::to_owned).collect();
         columns.extend(self.inputs());
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         let rows = self.results.iter().enumerate().map(|(i, r)| {
@@ -138,7 +162,17 @@ impl Outcome<'_> {
                 r.proof.name(),
                 r.examined,
             );
-            (own, self.inputs_of(i).collect::<Vec<f64>>())
+            let none = Imaginary {
+                value: f64::NAN,
+                error: f64::INFINITY,
+            };
+            let part = r.imaginary.unwrap_or(none);
+            let mut rest = Vec::new();
+            if complex {
+                rest.extend([part.value, part.error]);
+            }
+            rest.extend(self.inputs_of(i));
+            (own, rest)
         });
         output::table(&columns, rows)
     }
@@ -244,7 +278,13 @@ impl Outcome<'_> {
             };
             summary = summary
                 .row("value", format!("{:?}", r.value))
-                .row("error", format!("{:.3e}", r.error))
+                .row("error", format!("{:.3e}", r.error));
+            if let Some(part) = r.imaginary {
+                summary = summary
+                    .row("imaginary", format!("{:?}", part.value))
+                    .row("its error", format!("{:.3e}", part.error));
+            }
+            summary = summary
                 .row("status", r.status)
                 .row("accelerator", r.accelerator)
                 .row("condition", format!("{:.4e}", r.condition))

@@ -178,7 +178,8 @@ fn accuracy(operation: Operation) -> f64 {
     }
 }
 
-fn used(nodes: &[Node], root: u32) -> Vec<bool> {
+/// Whether the root needs each node.
+pub(super) fn used(nodes: &[Node], root: u32) -> Vec<bool> {
     let mut used = vec![false; nodes.len()];
     used[root as usize] = true;
     for i in (0..nodes.len()).rev() {
@@ -190,7 +191,8 @@ fn used(nodes: &[Node], root: u32) -> Vec<bool> {
     used
 }
 
-fn varying(nodes: &[Node]) -> Vec<bool> {
+/// Whether each node depends on x.
+pub(super) fn varying(nodes: &[Node]) -> Vec<bool> {
     let mut varying = vec![false; nodes.len()];
     for (i, node) in nodes.iter().enumerate() {
         varying[i] = match *node {

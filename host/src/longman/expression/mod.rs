@@ -12,6 +12,8 @@
 
 mod compile;
 mod evaluate;
+mod products;
+mod transform;
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +21,8 @@ use rarefy_kernels::longman::program::{Bounded, Operation, no_special, no_specia
 
 pub use compile::Program;
 pub use evaluate::Evaluator;
+pub(in crate::longman) use products::Harmonic;
+pub(in crate::longman) use transform::Factor;
 
 use super::special;
 use crate::error::{Error, Result};
@@ -115,7 +119,7 @@ enum Key {
 }
 
 /// A parsed expression: nodes in an order in which each follows its operands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     nodes: Vec<Node>,
     root: u32,

@@ -18,7 +18,7 @@ pub(super) mod codes {
     codes! {
         ADD Add SUBTRACT Subtract MULTIPLY Multiply DIVIDE Divide POWER Power MINIMUM Minimum MAXIMUM Maximum NEGATE Negate
         MAGNITUDE Magnitude SQUARE_ROOT SquareRoot EXP Exp LN Ln SIN Sin COS Cos TAN Tan ARCSIN Arcsin ARCCOS Arccos
-        ARCTAN Arctan SINH Sinh COSH Cosh TANH Tanh FLOOR Floor SIGN Sign EXPM1 Expm1 LN1P Ln1p ERF Erf ERFC Erfc
+        ARCTAN Arctan SINH Sinh COSH Cosh TANH Tanh FLOOR Floor SIGN Sign EXPM1 Expm1 LN1P Ln1p ERF Erf ERFC Erfc BESSEL_J BesselJ
     }
 }
 
@@ -32,8 +32,16 @@ pub(crate) struct Function<'a> {
 impl<'a> Function<'a> {
     /// None if the program has an operation without enclosures: Bessel, Airy and gamma functions.
     pub(crate) fn new(program: &'a Program, parameters: &[Interval]) -> Option<Self> {
+        encloses(program)
+            .then(|| Self::between(program, parameters))
+            .flatten()
+    }
+
+    /// The same for ranges with two ends, over which J_nu of a multiple of x has enclosures too.
+    pub(crate) fn between(program: &'a Program, parameters: &[Interval]) -> Option<Self> {
         let shape = program.shape();
-        if !encloses(program) || parameters.len() != shape.parameters as usize {
+        let known = |word: &u32| encloses_operation(*word) || operation(*word) == codes::BESSEL_J;
+        if !program.code().iter().all(known) || parameters.len() != shape.parameters as usize {
             return None;
         }
         let mut slots = vec![Jet::constant(Interval::ZERO); shape.slots as usize];
@@ -97,10 +105,12 @@ impl<'a> Function<'a> {
 
 /// Whether all operations of a program have enclosures.
 pub(crate) fn encloses(program: &Program) -> bool {
-    program.code().iter().all(|word| {
-        operation(*word) < Operation::FIRST_SPECIAL
-            || matches!(operation(*word), codes::ERF | codes::ERFC)
-    })
+    program.code().iter().all(|word| encloses_operation(*word))
+}
+
+fn encloses_operation(word: u32) -> bool {
+    operation(word) < Operation::FIRST_SPECIAL
+        || matches!(operation(word), codes::ERF | codes::ERFC)
 }
 
 fn operation(word: u32) -> u32 {
@@ -143,6 +153,7 @@ fn apply(operation: u32, a: &Jet, (b, same): (&Jet, bool), span: &Span) -> Jet {
         EXPM1 => a.expm1(span),
         LN1P => a.ln1p(span),
         ERF => a.erf(span),
+        BESSEL_J => b.bessel_j(a, span),
         _ => a.erfc(span),
     }
 }

@@ -17,7 +17,9 @@
 //! to the order fall at least like [`DECAY`]. Its reciprocal overflows, so that a jet may carry the jet of its own reciprocal, from which 1/cosh(x) and
 //! 1/(exp(x) - 1) are found.
 
+mod bessel;
 mod exponential;
+mod vanishing;
 
 use super::interval::Interval;
 
@@ -32,6 +34,12 @@ const LOGARITHM: f64 = 0.125;
 
 /// Rounding of a dot product of k + 1 terms, in units of the sum of their magnitudes, is below this times k + 2.
 const UNIT: f64 = 2.0 * f64::EPSILON;
+
+/// Logarithm of the ratio of any two numbers from 1e-309 to 1e309.
+const LARGEST: f64 = 1423.0;
+
+/// Widest exponent that is taken for a rounded one.
+const ROUNDED: f64 = 1e-13;
 
 /// Largest value of an exponential that is computed, rather than by its reciprocal.
 const LARGE: f64 = 300.0;
@@ -67,6 +75,14 @@ impl Span {
         }
     }
 
+    /// t^d for all d of this magnitude or a smaller one, where that is the rounding of an exponent. It differs from 1 by less than ln(1e309) d, as no number that an
+    /// integrand is evaluated at exceeds 1e309.
+    fn rounded(&self, d: f64) -> Interval {
+        let most = self.ratio.ln().min(LARGEST) * d * (1.0 + 1e-9) + f64::MIN_POSITIVE;
+        let rest = most * (1.0 + most);
+        Interval::new(1.0 - rest, 1.0 + rest)
+    }
+
     /// The exponent of a product, and what its rounding multiplies the product by.
     fn exponent(&self, a: f64, b: f64) -> (f64, Interval) {
         let sum = a + b;
@@ -74,8 +90,14 @@ impl Span {
         if (a - (sum - rest)) + (b - rest) == 0.0 {
             return (sum, Interval::ONE);
         }
-        let up = sum.next_up();
-        (up, self.power(2.0 * (sum - up)))
+        (
+            sum,
+            self.rounded(
+                (sum.next_up() - sum)
+                    .abs()
+                    .max((sum - sum.next_down()).abs()),
+            ),
+        )
     }
 }
 
@@ -142,6 +164,11 @@ impl Jet {
     /// The exponent e.
     pub(crate) fn exponent(&self) -> f64 {
         self.exponent
+    }
+
+    /// h_0 over the range.
+    pub(crate) fn factor(&self) -> Interval {
+        self.value
     }
 
     /// Midpoint and radius of h_k.
@@ -406,15 +433,17 @@ impl Jet {
                 (power.mid[k], power.rad[k]) = times((mid, rad * SLACK), reciprocal);
             }
         }
-        // t^(e c), with the largest exponent that c allows; what is too much is a factor below 1.
+        // t^(e c), with the largest exponent that c allows; what is too much is a factor below 1. An exponent that is a rounded number, such as m + 1, is that number.
         let corners = Interval::point(self.exponent) * c.value;
+        let (middle, width) = (0.5 * corners.lo + 0.5 * corners.hi, corners.hi - corners.lo);
         let product = self.exponent * c.value.lo;
         let exact = c.value.lo == c.value.hi && self.exponent.mul_add(c.value.lo, -product) == 0.0;
-        let exponent = if exact { product } else { corners.hi };
-        let by = if exact || self.exponent == 0.0 {
-            Interval::ONE
+        let (exponent, by) = if exact || self.exponent == 0.0 {
+            (product, Interval::ONE)
+        } else if width <= ROUNDED * middle.abs() {
+            (middle, span.rounded(width))
         } else {
-            span.power(corners.lo - corners.hi)
+            (corners.hi, span.power(corners.lo - corners.hi))
         };
         let exponent = if self.exponent == 0.0 { 0.0 } else { exponent };
         let mut power = power.scaled(by);
@@ -581,6 +610,9 @@ impl Jet {
                 (c.mid[k], c.rad[k]) = (-mid, rad);
             }
         }
+        if let Some(small) = self.vanishing(&c, 1.0, f64::sin, span) {
+            s = small;
+        }
         if grows {
             // Coefficient k is carried by t^(k e).
             for jet in [&mut s, &mut c] {
@@ -616,6 +648,9 @@ impl Jet {
             &Self::constant(Interval::ONE).plus(&self.squared(span), span),
             span,
         );
+        if let Some(small) = self.vanishing(&w, 1.0, f64::atan, span) {
+            return small;
+        }
         let value = self.values(span).increasing(f64::atan);
         Self::integral(self, &w, value, span)
     }
@@ -628,11 +663,15 @@ impl Jet {
         }
         let rest = Self::constant(Interval::ONE).minus(&self.squared(span), span);
         let w = Self::constant(Interval::ONE).over(&rest.sqrt(span), span);
-        Self::integral(self, &w, u.increasing(f64::asin), span)
+        self.vanishing(&w, 1.0, f64::asin, span)
+            .unwrap_or_else(|| Self::integral(self, &w, u.increasing(f64::asin), span))
     }
 
     pub(crate) fn erf(&self, span: &Span) -> Self {
         let w = self.gaussian(span);
+        if let Some(small) = self.vanishing(&w, std::f64::consts::FRAC_2_SQRT_PI, libm::erf, span) {
+            return small;
+        }
         let value = self.values(span).increasing(libm::erf);
         Self::integral(self, &w, value, span)
     }
@@ -685,6 +724,11 @@ impl Jet {
     }
 
     pub(crate) fn sinh(&self, span: &Span) -> Self {
+        if self.vanishes(span)
+            && let Some(small) = self.vanishing(&self.cosh(span), 1.0, f64::sinh, span)
+        {
+            return small;
+        }
         let (up, down) = self.exponentials(span);
         up.minus(&down, span)
             .half()
@@ -705,14 +749,23 @@ impl Jet {
 
     pub(crate) fn expm1(&self, span: &Span) -> Self {
         let one = Self::constant(Interval::ONE);
-        self.exp(span)
-            .minus(&one, span)
+        let exp = self.exp(span);
+        if let Some(small) = self.vanishing(&exp, 1.0, f64::exp_m1, span) {
+            return small;
+        }
+        exp.minus(&one, span)
             .with_values(self, span, |u| u.increasing(f64::exp_m1))
     }
 
     pub(crate) fn ln1p(&self, span: &Span) -> Self {
         let one = Self::constant(Interval::ONE);
-        let y = self.plus(&one, span).ln(span);
+        let sum = self.plus(&one, span);
+        if self.vanishes(span)
+            && let Some(small) = self.vanishing(&one.over(&sum, span), 1.0, f64::ln_1p, span)
+        {
+            return small;
+        }
+        let y = sum.ln(span);
         if self.exponent <= 0.0 && self.value.lo > -0.5 {
             return y.with_values(self, span, |u| u.increasing(f64::ln_1p));
         }
@@ -721,6 +774,12 @@ impl Jet {
 
     pub(crate) fn tanh(&self, span: &Span) -> Self {
         let one = Self::constant(Interval::ONE);
+        if self.vanishes(span) {
+            let slope = one.over(&self.cosh(span).squared(span), span);
+            if let Some(small) = self.vanishing(&slope, 1.0, f64::tanh, span) {
+                return small;
+            }
+        }
         let sign = if self.value.hi < 0.0 { -1.0 } else { 1.0 };
         // tanh(u) = (1 - q)/(1 + q), q = exp(-2u)
         let twice = self.clone().scaled(Interval::point(-2.0 * sign));

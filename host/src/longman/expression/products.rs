@@ -1,0 +1,251 @@
+//! Products with cosines and sines of multiples of x: an expression as a sum of amplitudes times such factors.
+
+use rarefy_kernels::longman::program::Operation;
+
+use super::compile::varying;
+use super::transform::complete;
+use super::{Expression, Graph, Node};
+
+/// Terms, and factors of a term, at most.
+const MOST_TERMS: usize = 16;
+const MOST_FACTORS: usize = 4;
+
+/// cos(frequency x + phase), or the sine; both do not depend on x.
+#[derive(Clone, Debug)]
+pub(in crate::longman) struct Oscillation {
+    pub(in crate::longman) sine: bool,
+    pub(in crate::longman) frequency: Expression,
+    pub(in crate::longman) phase: Expression,
+}
+
+/// An amplitude times oscillations.
+#[derive(Clone, Debug)]
+pub(in crate::longman) struct Harmonic {
+    pub(in crate::longman) amplitude: Expression,
+    pub(in crate::longman) factors: Vec<Oscillation>,
+}
+
+/// A term while its nodes are collected: the amplitude, and sine, frequency and phase of each factor.
+#[derive(Clone, Debug)]
+struct Term {
+    amplitude: u32,
+    factors: Vec<(bool, u32, u32)>,
+}
+
+impl Expression {
+    /// The terms of a sum of products with cosines and sines of k x + c; none if there is no such factor, or too many.
+    pub(in crate::longman) fn harmonics(&self) -> Vec<Harmonic> {
+        let mut graph = Graph::default();
+        let root = graph.copy(self);
+        let Some(terms) = graph.terms(root) else {
+            return Vec::new();
+        };
+        if terms.iter().all(|term| term.factors.is_empty()) {
+            return Vec::new();
+        }
+        let part = |root: u32| complete(&graph, root);
+        let factor = |(sine, frequency, phase): &(bool, u32, u32)| Oscillation {
+            sine: *sine,
+            frequency: part(*frequency),
+            phase: part(*phase),
+        };
+        let harmonic = |term: &Term| Harmonic {
+            amplitude: part(term.amplitude),
+            factors: term.factors.iter().map(factor).collect(),
+        };
+        terms.iter().map(harmonic).collect()
+    }
+}
+
+impl Graph {
+    fn node(&self, node: u32) -> Node {
+        self.nodes[node as usize]
+    }
+
+    fn depends_on_x(&self, node: u32) -> bool {
+        varying(&self.nodes)[node as usize]
+    }
+
+    /// Whether a node has a sine or a cosine of what depends on x below it.
+    fn oscillates(&self, node: u32) -> bool {
+        let varies = varying(&self.nodes);
+        let mut found = vec![false; self.nodes.len()];
+        for (i, known) in self.nodes.iter().enumerate() {
+            if let Node::Apply(operation, a, b) = *known {
+                let wave = matches!(operation, Operation::Sin | Operation::Cos);
+                found[i] = found[a as usize] || found[b as usize] || (wave && varies[a as usize]);
+            }
+        }
+        found[node as usize]
+    }
+
+    fn terms(&mut self, node: u32) -> Option<Vec<Term>> {
+        use Operation::*;
+        let whole = |amplitude: u32| Term {
+            amplitude,
+            factors: Vec::new(),
+        };
+        let Node::Apply(operation, a, b) = self.node(node) else {
+            return Some(vec![whole(node)]);
+        };
+        if !self.oscillates(node) {
+            return Some(vec![whole(node)]);
+        }
+        let found = match operation {
+            Add => [self.terms(a)?, self.terms(b)?].concat(),
+            Subtract => {
+                let mut terms = self.terms(a)?;
+                let others = self.terms(b)?;
+                terms.extend(others.into_iter().map(|term| Term {
+                    amplitude: self.minus(term.amplitude),
+                    ..term
+                }));
+                terms
+            }
+            Negate => {
+                let terms = self.terms(a)?.into_iter();
+                let minus = |term: Term| Term {
+                    amplitude: self.minus(term.amplitude),
+                    ..term
+                };
+                terms.map(minus).collect()
+            }
+            Multiply => {
+                let (first, second) = (self.terms(a)?, self.terms(b)?);
+                // Products of sums without oscillations stay as they are.
+                if [&first, &second].iter().all(|terms| is_plain(terms)) {
+                    vec![whole(node)]
+                } else {
+                    let mut terms = Vec::new();
+                    for one in &first {
+                        for other in &second {
+                            terms.push(Term {
+                                amplitude: self.product(one.amplitude, other.amplitude),
+                                factors: [&one.factors[..], &other.factors].concat(),
+                            });
+                        }
+                    }
+                    terms
+                }
+            }
+            Divide => {
+                let terms = self.terms(a)?;
+                if is_plain(&terms) {
+                    vec![whole(node)]
+                } else {
+                    let quotient = |term: Term| Term {
+                        amplitude: self.binary(Divide, term.amplitude, b),
+                        ..term
+                    };
+                    terms.into_iter().map(quotient).collect()
+                }
+            }
+            Sin | Cos if self.depends_on_x(a) => match self.linear(a) {
+                Some((frequency, phase)) => vec![Term {
+                    amplitude: self.add(Node::Number(1.0)),
+                    factors: vec![(operation == Sin, frequency, phase)],
+                }],
+                None => vec![whole(node)],
+            },
+            _ => vec![whole(node)],
+        };
+        let few = found.iter().all(|term| term.factors.len() <= MOST_FACTORS);
+        (few && found.len() <= MOST_TERMS).then_some(found)
+    }
+
+    /// k and c of k x + c.
+    fn linear(&mut self, node: u32) -> Option<(u32, u32)> {
+        use Operation::*;
+        let zero = self.add(Node::Number(0.0));
+        if !self.depends_on_x(node) {
+            return Some((zero, node));
+        }
+        let Node::Apply(operation, a, b) = self.node(node) else {
+            return Some((self.add(Node::Number(1.0)), zero));
+        };
+        match operation {
+            Add | Subtract => {
+                let ((k, c), (l, d)) = (self.linear(a)?, self.linear(b)?);
+                Some(if operation == Add {
+                    (self.sum(k, l), self.sum(c, d))
+                } else {
+                    (self.difference(k, l), self.difference(c, d))
+                })
+            }
+            Negate => {
+                let (k, c) = self.linear(a)?;
+                Some((self.difference(zero, k), self.difference(zero, c)))
+            }
+            Multiply => {
+                let (factor, other) = if self.depends_on_x(a) { (b, a) } else { (a, b) };
+                if self.depends_on_x(factor) {
+                    return None;
+                }
+                let (k, c) = self.linear(other)?;
+                Some((self.product(factor, k), self.product(factor, c)))
+            }
+            Divide if !self.depends_on_x(b) => {
+                let (k, c) = self.linear(a)?;
+                let phase = match self.number(c) {
+                    Some(0.0) => c,
+                    _ => self.binary(Divide, c, b),
+                };
+                Some((self.binary(Divide, k, b), phase))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_plain(terms: &[Term]) -> bool {
+    terms.iter().all(|term| term.factors.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Evaluator, Program};
+    use super::*;
+
+    fn value(expression: &Expression, x: f64) -> f64 {
+        let program = Program::compile(expression).unwrap();
+        let parameters = vec![0.7; program.parameters().len()];
+        Evaluator::<f64>::new(&program, &parameters).unwrap().at(x)
+    }
+
+    /// The sum of the terms is the expression, whose value the evaluator has.
+    #[test]
+    fn terms_have_the_sum_of_the_expression() {
+        for (text, count) in [
+            ("cos(0.5*x)/(x^2+1)", 1),
+            ("(sin(x)/x)^2", 1),
+            ("exp(-x)*(1+cos(p*x+1))*sin(x/2-3)", 2),
+            ("(cos(x)-cos(3*x))/x^2-exp(-x)", 3),
+            ("-sin(x)*cos(2*x)", 1),
+        ] {
+            let expression = Expression::parse(text).unwrap();
+            let terms = expression.harmonics();
+            assert_eq!(terms.len(), count, "{text}");
+            for x in [0.3, 2.9, 17.0] {
+                let term = |term: &Harmonic| {
+                    let factors = term.factors.iter().map(|factor| {
+                        let phase = value(&factor.frequency, x) * x + value(&factor.phase, x);
+                        if factor.sine {
+                            phase.sin()
+                        } else {
+                            phase.cos()
+                        }
+                    });
+                    value(&term.amplitude, x) * factors.product::<f64>()
+                };
+                let sum: f64 = terms.iter().map(term).sum();
+                assert!((sum - value(&expression, x)).abs() < 1e-14, "{text} {x}");
+            }
+        }
+        for text in ["exp(-x)", "1/(2+cos(x))", "cos(x^2)*x", "cos(3)*x"] {
+            assert!(
+                Expression::parse(text).unwrap().harmonics().is_empty(),
+                "{text}"
+            );
+        }
+    }
+}
