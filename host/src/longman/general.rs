@@ -55,6 +55,8 @@ struct Side {
     expression: Expression,
     program: Program,
     terms: Vec<Term>,
+    /// The same without cancellation or overflow, where identities fit.
+    stable: Option<Box<Side>>,
 }
 
 /// An amplitude times cosines and sines.
@@ -123,10 +125,24 @@ impl Side {
         let harmonics = expression.harmonics();
         let terms: Result<Vec<Term>> = harmonics.into_iter().map(Term::new).collect();
         Ok(Self {
+            stable: Self::stable(&expression),
             program: Program::compile(&expression)?,
             terms: terms.unwrap_or_default(),
             expression,
         })
+    }
+}
+
+impl Side {
+    fn stable(expression: &Expression) -> Option<Box<Self>> {
+        let expression = expression.stable()?;
+        let program = Program::compile(&expression).ok()?;
+        Some(Box::new(Self {
+            expression,
+            program,
+            terms: Vec::new(),
+            stable: None,
+        }))
     }
 }
 
@@ -140,6 +156,7 @@ impl Term {
             factors: factors.collect::<Result<_>>()?,
             side: Side {
                 program: Program::compile(&harmonic.amplitude)?,
+                stable: Side::stable(&harmonic.amplitude),
                 expression: harmonic.amplitude,
                 terms: Vec::new(),
             },
@@ -171,12 +188,12 @@ impl Amplitudes {
             .map(|sides| &sides.right.program)
     }
 
-    /// Whether the amplitude has cosines or sines of multiples of x as factors.
-    pub(super) fn beats(&self) -> bool {
-        self.parts
-            .iter()
-            .flatten()
-            .any(|sides| !sides.right.terms.is_empty())
+    /// Whether the amplitude has other forms.
+    pub(super) fn has_forms(&self) -> bool {
+        let right = self.parts.iter().flatten().map(|sides| &sides.right);
+        right
+            .into_iter()
+            .any(|side| !side.terms.is_empty() || side.stable.is_some())
     }
 
     fn is_complex(&self) -> bool {
@@ -260,26 +277,26 @@ impl Amplitudes {
         Some((pieces, self.is_complex() || wave == Wave::Exp))
     }
 
-    /// The integral of a real amplitude from `lower` >= 0 to infinity by the frequencies of its cosines and sines; none if it has none.
+    /// The integral of a real amplitude from `lower` >= 0 to infinity by other forms of the amplitude, if that is better than what was found.
     ///
     /// # Errors
     /// As [`oscillating`].
-    pub(super) fn summed(
+    pub(super) fn better(
         &self,
+        found: Integral,
         (oscillator, omega): (Oscillator, f64),
         row: Row<'_>,
         lower: f64,
         settings: &Settings,
-    ) -> Result<Option<Integral>> {
+    ) -> Result<Integral> {
         let pieces = self.pieces(Wave::Real(oscillator), omega, (lower, f64::INFINITY));
         let Some(([piece], false)) = pieces.as_ref().map(|(p, complex)| (&p[..], *complex)) else {
-            return Ok(None);
+            return Ok(found);
         };
-        let found = piece.summed(row, settings)?;
-        Ok(found.map(|found| Integral {
+        Ok(Integral {
             imaginary: None,
-            ..found
-        }))
+            ..piece.better(found, row, settings)?
+        })
     }
 
     /// The integral between two limits.
@@ -460,23 +477,35 @@ impl Piece<'_> {
     }
 
     fn integral(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {
-        if self.to < f64::INFINITY {
-            return self.direct(row, settings);
-        }
         // Without an oscillator intervals would follow every wave.
-        if self.wave.is_none() {
+        if self.wave.is_none() && self.to == f64::INFINITY {
             let summed = self.summed(row, settings)?;
             if let Some(found) = summed.filter(|found| found.error < f64::INFINITY) {
                 return Ok(found);
             }
-            return self.direct(row, settings);
         }
         let found = self.direct(row, settings)?;
-        if found.status == Status::Ok {
-            return Ok(found);
+        self.better(found, row, settings)
+    }
+
+    /// The integral by other forms of the amplitude, where the form that it has leads to no value or to an error above the tolerance.
+    fn better(&self, mut found: Integral, row: Row<'_>, settings: &Settings) -> Result<Integral> {
+        let refused = |found: &Integral| found.status != Status::Ok;
+        if let Some(side) = self.side.stable.as_deref().filter(|_| refused(&found)) {
+            let again = Self { side, ..*self }.direct(row, settings)?;
+            if again.error < found.error {
+                found = again;
+            }
         }
-        let summed = self.summed(row, settings)?;
-        Ok(summed.filter(|s| s.error < found.error).unwrap_or(found))
+        if refused(&found)
+            && self.to == f64::INFINITY
+            && self.wave.is_some()
+            && let Some(again) = self.summed(row, settings)?
+            && again.error < found.error
+        {
+            found = again;
+        }
+        Ok(found)
     }
 
     /// The integral to infinity over sums and differences of the frequencies of an amplitude's cosines and sines and of the oscillator; none if there are none.

@@ -605,22 +605,21 @@ impl Task {
             return Ok(found);
         }
         let found = self.usual(limits.0, values, settings, precision)?;
-        // Where the amplitude oscillates itself, it may be a sum of integrals.
-        let refused = matches!(found.status, Status::PremiseViolated | Status::NotConverged);
+        // Another form of the amplitude may have a proof, or more digits.
+        let refused = !matches!(found.status, Status::Ok | Status::InvalidArgument);
         match &self.form {
             Form::Oscillating {
                 sides,
                 kind,
                 frequency,
                 ..
-            } if refused && sides.beats() => {
+            } if refused && sides.has_forms() => {
                 let row = Row {
                     names: &self.names,
                     values,
                 };
                 let wave = (kind.oscillator(values)?, frequency.value(values)?);
-                let summed = sides.summed(wave, row, limits.0, settings)?;
-                Ok(summed.filter(|s| s.error < found.error).unwrap_or(found))
+                sides.better(found, wave, row, limits.0, settings)
             }
             _ => Ok(found),
         }

@@ -13,6 +13,7 @@
 mod compile;
 mod evaluate;
 mod products;
+mod rewrite;
 mod transform;
 
 use std::collections::{HashMap, HashSet};

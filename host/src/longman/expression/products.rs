@@ -62,7 +62,7 @@ impl Graph {
         self.nodes[node as usize]
     }
 
-    fn depends_on_x(&self, node: u32) -> bool {
+    pub(super) fn depends_on_x(&self, node: u32) -> bool {
         varying(&self.nodes)[node as usize]
     }
 
@@ -154,7 +154,7 @@ impl Graph {
     }
 
     /// k and c of k x + c.
-    fn linear(&mut self, node: u32) -> Option<(u32, u32)> {
+    pub(super) fn linear(&mut self, node: u32) -> Option<(u32, u32)> {
         use Operation::*;
         let zero = self.add(Node::Number(0.0));
         if !self.depends_on_x(node) {

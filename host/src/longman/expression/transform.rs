@@ -128,7 +128,7 @@ impl Graph {
     }
 
     /// A node without operands.
-    fn copied(&mut self, node: Node, parameters: &[String]) -> u32 {
+    pub(super) fn copied(&mut self, node: Node, parameters: &[String]) -> u32 {
         match node {
             Node::Parameter(p) => self.parameter(&parameters[p as usize]),
             node => self.add(node),
@@ -153,7 +153,7 @@ impl Graph {
     }
 
     /// The operand of a negation.
-    fn negated(&self, node: u32) -> Option<u32> {
+    pub(super) fn negated(&self, node: u32) -> Option<u32> {
         match self.nodes.get(node as usize) {
             Some(&Node::Apply(Operation::Negate, a, _)) => Some(a),
             Some(_) | None => None,
