@@ -31,7 +31,7 @@ impl PyTask {
         frequency: &str,
         names: Vec<String>,
     ) -> PyResult<Self> {
-        Task::oscillating(amplitude, oscillator, frequency, &known(&names))
+        Task::complex(amplitude, oscillator, frequency, &known(&names))
             .map(Self)
             .map_err(raise)
     }
@@ -93,11 +93,13 @@ impl PyTask {
         self.0.parameters().to_vec()
     }
 
-    /// Integrals from `lower` on, with a column for each parameter.
+    /// Integrals from `lower` to `upper`, with a column for each parameter.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of Python")]
     fn integrate<'py>(
         &self,
         py: Python<'py>,
         lower: &Bound<'py, PyAny>,
+        upper: &Bound<'py, PyAny>,
         columns: Vec<(String, Bound<'py, PyAny>)>,
         settings: &Bound<'py, PyDict>,
         precision: &str,
@@ -107,11 +109,12 @@ impl PyTask {
         let backend: Backend = backend.parse().map_err(raise)?;
         let precision: Precision = precision.parse().map_err(raise)?;
         let settings = with_given(&Settings::for_precision(precision), settings)?;
-        let lower = doubles("lower", lower)?;
+        let (lower, upper) = (doubles("lower", lower)?, doubles("upper", upper)?);
         let integrals = self
             .0
             .integrals()
             .lower(in_order("lower", &lower)?)
+            .upper(in_order("upper", &upper)?)
             .settings(settings)
             .compute(Compute::new(backend).with_precision(precision));
         let arrays = columns
@@ -135,10 +138,17 @@ fn table<'py>(py: Python<'py>, found: &[Integral]) -> PyResult<Bound<'py, PyDict
     dict.set_item("error", numbers(|i| i.error))?;
     dict.set_item("condition", numbers(|i| i.condition))?;
     dict.set_item("examined", numbers(|i| i.examined))?;
+    if found.iter().any(|i| i.imaginary.is_some()) {
+        let imaginary = |i: &Integral| i.imaginary.map_or(f64::NAN, |part| part.value);
+        dict.set_item("imaginary", numbers(imaginary))?;
+        let error = |i: &Integral| i.imaginary.map_or(f64::INFINITY, |part| part.error);
+        dict.set_item("imaginary_error", numbers(error))?;
+    }
     let words = |of: fn(&Integral) -> &'static str| found.iter().map(of).collect::<Vec<_>>();
     dict.set_item("status", words(|i| i.status.name()))?;
     dict.set_item("accelerator", words(|i| i.accelerator.name()))?;
     dict.set_item("proof", words(|i| i.proof.name()))?;
+    dict.set_item("reason", words(|i| i.reason().unwrap_or_default()))?;
     Ok(dict)
 }
 

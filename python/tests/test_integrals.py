@@ -115,3 +115,24 @@ def test_plot_and_table() -> None:
     assert found.plot().get_xlabel() == "w"
     assert "array(5,)" in repr(found)
     assert "<table>" in found._repr_html_()
+
+
+@given(rates, rates, st.floats(-3.0, 0.0), st.floats(0.5, 5.0))
+def test_limits_and_complex_integrals(lam: float, omega: float, lower: float, upper: float) -> None:
+    found = rarefy.longman(
+        "exp(-lambda*x)", "exp", "omega", parameters={"lambda": lam, "omega": omega}, lower=lower, upper=upper, rtol=1e-6, backend="cpu"
+    )
+    z = complex(-lam, omega)
+    right = (np.exp(z * upper) - np.exp(z * lower)) / z
+    assert found.ok
+    assert abs(complex(found) - right) <= 2.0 * float(found.error) + 1e-13 * abs(right) + 1e-6 * abs(right)
+    assert found.imaginary_error is not None
+
+
+def test_frequency_zero_is_the_plain_integral() -> None:
+    found = rarefy.longman("exp(-x)", "bessel:0", "k", parameters={"k": [0.0, 1.0]}, backend="cpu")
+    assert np.allclose(found.value, [1.0, 0.5**0.5], rtol=1e-9)
+    assert found.ok.all()
+    divergent = rarefy.longman("1/(1+x)", "cos", 0.0, backend="cpu")
+    assert divergent.status == "PREMISE_VIOLATED"
+    assert "diverges" in str(divergent.reason)

@@ -41,6 +41,7 @@ mod longman;
 mod longman_campaign;
 mod longman_cli;
 mod longman_draws;
+mod longman_forms;
 mod longman_gpu;
 mod longman_hidden;
 mod longman_paper;

@@ -95,6 +95,10 @@ fn the_chapters_list_the_keys_of_results() {
             "longman --family damped-cos --lambda 0.5 --omega 10".to_owned(),
         ),
         (
+            "longman --oscillator exp",
+            "longman --amplitude 1/(x+i) --oscillator exp --frequency 3".to_owned(),
+        ),
+        (
             "longman --input",
             "longman --amplitude x/(x^2+p^2) --oscillator bessel:0 --frequency xi --input DATA/params.csv".to_owned(),
         ),

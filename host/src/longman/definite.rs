@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use rarefy_kernels::longman::{Accelerator, Status};
 
-use super::driver::Integral;
+use super::driver::{Integral, Unproven};
 use super::expression::{Evaluator, Program};
 use super::proof::Proof;
 use super::proof::function::Function;
@@ -189,6 +189,7 @@ impl Integrand<'_> {
             status: Status::NotConverged,
             accelerator: Accelerator::None,
             condition: sum.size / sum.value.abs(),
+            unproven: (!known).then_some(Unproven::Range),
             ..Integral::without_value(Status::NotConverged)
         };
         if known && error <= atol.max(rtol * sum.value.abs()) {

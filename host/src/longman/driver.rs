@@ -50,9 +50,46 @@ pub struct Integral {
     /// beyond.
     #[serde(with = "crate::serial::or_infinite")]
     pub examined: f64,
+    /// The part that has no proof, of a value without an error to rely on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unproven: Option<Unproven>,
     /// The imaginary part of a complex integral, whose value and error are those of the real part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imaginary: Option<Imaginary>,
+}
+
+/// The part of an integral that has no proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Unproven {
+    /// The tail beyond the areas.
+    Tail,
+    /// The ranges between the nodes of head and areas.
+    Nodes,
+    /// A range between two limits, or next to 0 or infinity.
+    Range,
+    /// Samples end before the last feature.
+    Samples,
+}
+
+impl Unproven {
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Tail => {
+                "beyond the areas no derivative of the amplitude is bounded; an amplitude without terms that cancel or overflow far out, or a finite --upper, may have a proof"
+            }
+            Self::Nodes => {
+                "between the nodes of head and areas the amplitude is not enclosed; an amplitude without terms that cancel near the lower limit, or another --lower, may have a proof"
+            }
+            Self::Range => {
+                "in some range the integrand is not bounded: a pole, terms that cancel, or a function without enclosures; --lower and --upper on one side of it may have a proof"
+            }
+            Self::Samples => {
+                "samples beyond the areas still show features; a larger --beyond may reach their end"
+            }
+        }
+    }
 }
 
 /// The imaginary part of an integral.
@@ -115,18 +152,40 @@ impl Integral {
             condition: f64::NAN,
             proof: Proof::None,
             examined: 0.0,
+            unproven: None,
             imaginary: None,
         }
     }
 
+    /// The reason of a status other than OK, and the remedy.
+    pub fn reason(&self) -> Option<&'static str> {
+        Some(match (self.status, self.unproven) {
+            (Status::Ok, _) => return None,
+            (Status::NotConverged, Some(part)) if self.error == f64::INFINITY => part.reason(),
+            (Status::NotConverged, _) => {
+                "the error estimate exceeds the tolerance; raise --rtol, or give --atol where large areas cancel, which the condition number shows"
+            }
+            (Status::PremiseViolated, _) => {
+                "the integrand does not fall to zero, or its areas do not alternate: the integral diverges, or the amplitude oscillates itself; a finite --upper has a value"
+            }
+            (Status::NotFinite, _) => {
+                "the integrand is infinite or no number inside the range: a pole, an overflow, or a root of a negative number"
+            }
+            (Status::InvalidArgument, _) => {
+                "a parameter, a limit, a frequency or an order is out of range"
+            }
+        })
+    }
+
     /// The same value without a status, or an error, to rely on.
-    pub(super) fn unproven(self) -> Self {
+    pub(super) fn unproven(self, part: Unproven) -> Self {
         match self.status {
             Status::Ok | Status::NotConverged => Self {
                 status: Status::NotConverged,
                 error: f64::INFINITY,
                 proof: Proof::None,
                 examined: 0.0,
+                unproven: Some(part),
                 ..self
             },
             _ => self,
@@ -154,6 +213,7 @@ impl Integral {
             Status::Ok => Self {
                 proof: Proof::Monotone,
                 examined: f64::INFINITY,
+                unproven: None,
                 ..self
             },
             _ => self,
@@ -166,6 +226,7 @@ impl Integral {
             Status::Ok => Self {
                 proof: Proof::Sampled,
                 examined,
+                unproven: None,
                 ..self
             },
             _ => self,
@@ -583,6 +644,7 @@ impl Computed {
             condition: condition(best.magnitude, best.value),
             proof: Proof::None,
             examined: 0.0,
+            unproven: None,
             imaginary: None,
         }
     }
@@ -728,6 +790,7 @@ fn summed((value, error, magnitude): (f64, f64, f64), demand: &Demand) -> Integr
         condition: condition(magnitude, value),
         proof: Proof::None,
         examined: 0.0,
+        unproven: None,
         imaginary: None,
     }
 }

@@ -14,7 +14,7 @@ use rarefy_kernels::longman::{Accelerator, Status};
 
 use super::beats::{Tone, beats};
 use super::definite::definite;
-use super::driver::{Imaginary, Integral};
+use super::driver::{Imaginary, Integral, Unproven};
 use super::expression::{Evaluator, Expression, Factor, Harmonic, Program};
 use super::integrand::Farsighted;
 use super::integrate::{MOST_PHASE, Settings, oscillating};
@@ -454,6 +454,7 @@ fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Settings) -> Integ
         },
         proof: if ok { proof } else { Proof::None },
         examined: if ok { examined } else { 0.0 },
+        unproven: found.iter().find_map(|f| f.unproven).filter(|_| !ok),
         imaginary: Some(parts[1]),
     }
 }
@@ -702,6 +703,7 @@ impl Piece<'_> {
 fn unproven(value: f64) -> Integral {
     Integral {
         value,
+        unproven: Some(Unproven::Range),
         ..Integral::without_value(Status::NotConverged)
     }
 }

@@ -5,7 +5,7 @@ use std::f64::consts::{FRAC_2_PI, PI};
 use rarefy_kernels::longman::Status;
 use serde::{Deserialize, Serialize};
 
-use super::driver::{Computed, Demand, Integral};
+use super::driver::{Computed, Demand, Integral, Unproven};
 use super::half_cycles::{AREAS, HalfCycles, Oscillating, Plain};
 use super::head::Exponent;
 use super::integrand::{Accuracy, Function};
@@ -368,13 +368,13 @@ impl OscillatingIntegral<'_> {
         let place = (self.omega * self.lower, computed.count());
         let wave = (self.oscillator, self.omega);
         let Some((count, tail)) = beyond.tail(amplitude, wave, place, &wanted) else {
-            return found.unproven();
+            return found.unproven(Unproven::Tail);
         };
         if count > computed.count() {
             let mut source = self.areas(amplitude, count);
             computed.extend_to(&mut source, count, (&tail, demand));
             // The data of the accelerator end before the feature.
-            found = found.unproven();
+            found = found.unproven(Unproven::Tail);
         }
         self.examined(amplitude, computed, (found, &tail), demand)
     }
@@ -418,7 +418,7 @@ impl OscillatingIntegral<'_> {
                 Look::new(&mut g, places, (tolerance, goal)).hidden(|k| computed.panels(k))
             });
             let Some(hidden) = hidden else {
-                return classified.unproven();
+                return classified.unproven(Unproven::Nodes);
             };
             if hidden.is_empty() {
                 return classified.hiding(hidden.unseen, demand);
@@ -439,7 +439,7 @@ impl OscillatingIntegral<'_> {
                 return classified.hiding(hidden.unseen, demand);
             }
         }
-        classified.unproven()
+        classified.unproven(Unproven::Nodes)
     }
 }
 
@@ -549,7 +549,7 @@ pub(super) fn between(
     };
     let count = begin + end;
     let Some(points) = boundaries.from(lower, count + start + 1) else {
-        return Ok(found.unproven());
+        return Ok(found.unproven(Unproven::Samples));
     };
     source.boundaries = points;
     Ok(features.beyond(&mut source, count, settings.beyond))
@@ -595,7 +595,7 @@ impl Features<'_> {
     /// The outcome with the areas before number `count` added to the head.
     fn beyond(self, source: &mut dyn HalfCycles, count: usize, most: usize) -> Integral {
         if count > self.computed.count() + most {
-            return self.found.unproven();
+            return self.found.unproven(Unproven::Samples);
         }
         self.computed.fold(source, count, self.demand);
         self.computed.extend(source, count + self.start);

@@ -67,6 +67,7 @@ impl Task {
                         condition: outcome.condition,
                         proof: Proof::None,
                         examined: 0.0,
+                        unproven: None,
                         imaginary: None,
                     })
                     // Nothing but zeros takes a proof of the head too.

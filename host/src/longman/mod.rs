@@ -75,7 +75,7 @@ pub mod special;
 mod task;
 pub mod zeros;
 
-pub use driver::{Imaginary, Integral};
+pub use driver::{Imaginary, Integral, Unproven};
 pub use half_cycles::AREAS;
 pub use integrals::Integrals;
 pub use integrate::{BEYOND, Boundaries, Settings};

@@ -41,6 +41,10 @@ class Integrals(Result):
         The ``x`` up to which the integrand was examined; infinite where its tail is proven.
     parameters
         The parameters, each broadcast to that shape.
+    reason
+        The reason of a status other than OK and its remedy; empty with OK.
+    imaginary, imaginary_error
+        The imaginary parts of complex integrals and their errors, ``value`` being the real ones; None of real integrals.
     """
 
     value: Array
@@ -51,11 +55,17 @@ class Integrals(Result):
     proof: NDArray[np.str_]
     examined: Array
     parameters: dict[str, Array]
+    reason: NDArray[np.str_] | None = None
+    imaginary: Array | None = None
+    imaginary_error: Array | None = None
 
-    _columns = ("value", "error", "status", "accelerator", "condition", "proof", "examined")
+    _columns = ("value", "error", "status", "accelerator", "condition", "proof", "examined", "imaginary", "imaginary_error")
 
     def __float__(self) -> float:
         return float(self.value)
+
+    def __complex__(self) -> complex:
+        return complex(float(self.value), 0.0 if self.imaginary is None else float(self.imaginary))
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -90,8 +100,8 @@ class Integrals(Result):
         return ax
 
 
-def _rows(parameters: Parameters, lower: ArrayLike) -> tuple[dict[str, Array], Array]:
-    """Parameters and lower limits, broadcast."""
+def _rows(parameters: Parameters, lower: ArrayLike, upper: ArrayLike = np.inf) -> tuple[dict[str, Array], Array, Array]:
+    """Parameters and limits, broadcast."""
     if parameters is None:
         table: Mapping[str, Any] = {}
     elif isinstance(parameters, Mapping):
@@ -103,12 +113,15 @@ def _rows(parameters: Parameters, lower: ArrayLike) -> tuple[dict[str, Array], A
     else:
         raise TypeError("parameters is a dict, a DataFrame or a structured array, with an array or a number for each name")
     names = list(table)
-    arrays = np.broadcast_arrays(np.asarray(lower, dtype=float), *(np.asarray(table[name], dtype=float) for name in names))
-    return dict(zip(names, arrays[1:], strict=True)), arrays[0]
+    limits = (np.asarray(lower, dtype=float), np.asarray(upper, dtype=float))
+    arrays = np.broadcast_arrays(*limits, *(np.asarray(table[name], dtype=float) for name in names))
+    return dict(zip(names, arrays[2:], strict=True)), arrays[0], arrays[1]
 
 
-def _integrate(task: Any, parameters: Parameters, lower: ArrayLike, backend: str, precision: str, settings: dict[str, Any]) -> Integrals:
-    columns, lowers = _rows(parameters, lower)
+def _integrate(
+    task: Any, parameters: Parameters, limits: tuple[ArrayLike, ArrayLike], backend: str, precision: str, settings: dict[str, Any]
+) -> Integrals:
+    columns, lowers, uppers = _rows(parameters, *limits)
     missing = [name for name in task.parameters if name not in columns]
     if missing:
         raise ValueError(f"no value for the parameter {', '.join(missing)}; use parameters={{'{missing[0]}': ...}}")
@@ -116,7 +129,8 @@ def _integrate(task: Any, parameters: Parameters, lower: ArrayLike, backend: str
     if surplus:
         raise ValueError(f"the integrand has no parameter {', '.join(surplus)}; it has {', '.join(task.parameters) or 'none'}")
     chosen = [(name, np.ascontiguousarray(columns[name].ravel())) for name in task.parameters]
-    found = task.integrate(np.ascontiguousarray(lowers.ravel()), chosen, settings, precision, backend)
+    ends = [np.ascontiguousarray(ends.ravel()) for ends in (lowers, uppers)]
+    found = task.integrate(*ends, chosen, settings, precision, backend)
     shaped = {name: np.asarray(values).reshape(lowers.shape) for name, values in found.items()}
     return Integrals(**shaped, parameters=columns)
 
@@ -128,6 +142,7 @@ def longman(
     *,
     parameters: Parameters = None,
     lower: ArrayLike = 0.0,
+    upper: ArrayLike = np.inf,
     family: str | None = None,
     nodes: int = 64,
     scale: float = 1.0,
@@ -141,7 +156,7 @@ def longman(
     backend: Backend = "auto",
     precision: Precision = "f64",
 ) -> Integrals:
-    r"""Integrals of ``amplitude(x) oscillator(frequency x)`` from ``lower`` to infinity, by Longman's method.
+    r"""Integrals of ``amplitude(x) oscillator(frequency x)`` from ``lower`` to ``upper``, to infinity by Longman's method.
 
     Never a wrong value with the status OK: where an integral does not have the form that the method needs, its status says so.
 
@@ -152,13 +167,14 @@ def longman(
         ``nodes`` Chebyshev nodes and must be smooth for all ``x > 0`` and fall to a constant or like a power series in ``1/x``; or a pair
         ``(x, g)`` of arrays, between which a cubic spline is laid. With ``family`` the function ``f`` of the family, or None.
     oscillator
-        ``"cos"``, ``"sin"`` or ``"bessel:ORDER"``, where the order may be an expression.
+        ``"cos"``, ``"sin"`` or ``"bessel:ORDER"``, where the order may be an expression; or ``"exp"``, which is ``exp(i frequency x)``. An
+        amplitude may contain the imaginary unit ``i``, unless that is a parameter.
     frequency
         A number, a parameter, or an expression in the parameters.
     parameters
         Arrays or numbers by name, which broadcast; or a frame of pandas or polars with a column for each.
-    lower
-        Lower limits; broadcast with the parameters.
+    lower, upper
+        Limits; broadcast with the parameters. Below 0 and below infinity they need an amplitude that is an expression.
     family
         A named family of integrands, such as ``"damped-cos"``; it has an ``oscillator`` and a ``frequency`` of its own.
     nodes, scale
@@ -191,6 +207,14 @@ def longman(
     >>> print(f"{found.value[1]:.12f}")
     0.113893872750
 
+    All numbers, and a complex integral, ``exp(3) E_1(3)``:
+
+    >>> found = rarefy.longman("exp(-x^2)", "cos", 2.0, lower=-float("inf"), backend="cpu")
+    >>> print(f"{float(found):.12f}")
+    0.652049332173
+    >>> print(f"{float(rarefy.longman('1/(x+i)', 'exp', 3.0, backend='cpu')):.12f}")
+    0.262083740255
+
     A Python function, for three frequencies:
 
     >>> found = rarefy.longman(lambda x: 1 / (1 + x**2), "cos", "w", parameters={"w": [1.0, 2.0, 3.0]}, backend="cpu")
@@ -200,7 +224,7 @@ def longman(
     """
     _rarefy.enter(backend)
     frequency = repr(float(frequency)) if isinstance(frequency, (int, float)) else frequency
-    columns, _ = _rows(parameters, lower)
+    columns, _, _ = _rows(parameters, lower)
     names = list(columns)
     if family is not None:
         if callable(amplitude) or isinstance(amplitude, tuple):
@@ -220,7 +244,7 @@ def longman(
     settings = given(
         rtol=rtol, atol=atol, areas=areas, gauss=gauss, beyond=beyond, nonlinear=nonlinear, absolute_accuracy=absolute_accuracy
     )
-    return _integrate(task, parameters, lower, backend, precision, settings)
+    return _integrate(task, parameters, (lower, upper), backend, precision, settings)
 
 
 def longman_between(
@@ -274,10 +298,10 @@ def longman_between(
         where = {"points": np.asarray(boundaries, dtype=float).tolist()}
     else:
         where = {"half-period": {"first": first, "half_period": half_period}}
-    columns, _ = _rows(parameters, lower)
+    columns, _, _ = _rows(parameters, lower)
     task = _rarefy.Task.whole(integrand, where, list(columns))
     settings = given(rtol=rtol, atol=atol, areas=areas, gauss=gauss, nonlinear=nonlinear)
-    return _integrate(task, parameters, lower, backend, precision, settings)
+    return _integrate(task, parameters, (lower, np.inf), backend, precision, settings)
 
 
 Function = str | Callable[[Array], ArrayLike]

@@ -50,6 +50,10 @@ fn object(result: &Integral) -> serde_json::Map<String, Value> {
         let values = [json!(part.value), json!(part.error)];
         object.extend(IMAGINARY.map(str::to_owned).into_iter().zip(values));
     }
+    // Those of OK have none.
+    if let Some(reason) = result.reason() {
+        object.insert("reason".to_owned(), json!(reason));
+    }
     object
 }
 
@@ -107,7 +111,12 @@ impl Outcome<'_> {
                 "; a frequency is at least 0, a half period positive, every parameter a number; samples, families in two variables and whole integrands have a lower limit of at least 0 and no upper one"
             }
         };
-        let text = format!("no integral is OK: {}{hint}", self.statuses());
+        let reason = match self.results {
+            [one] if hint.is_empty() => one.reason().map(|reason| format!("; {reason}")),
+            _ => None,
+        };
+        let reason = reason.unwrap_or_default();
+        let text = format!("no integral is OK: {}{hint}{reason}", self.statuses());
         Err(Error::Numerical(text).into())
     }
 
