@@ -115,10 +115,12 @@ fn a_table_of_parameters_gives_a_row_for_each() {
         let results = results(&dir.path().join("results.csv"));
         let status: Vec<&str> = results.iter().map(|r| r.2.as_str()).collect();
         let invalid = "INVALID_ARGUMENT";
+        // The frequency 0: the integral of x/(x^2 + 1).
+        let diverges = "PREMISE_VIOLATED";
         assert_eq!(
             status,
             [
-                "OK", "OK", invalid, invalid, invalid, "OK", invalid, invalid, invalid
+                "OK", "OK", diverges, invalid, invalid, "OK", invalid, invalid, invalid
             ]
         );
         for (row, right) in [(0, 0.113_893_872_749_533_44), (1, 2.427_069_024_702_017)] {
@@ -587,7 +589,12 @@ fn every_public_case_by_the_command() {
             let code = i32::from(status != "OK");
             assert_eq!(output.status.code(), Some(code), "{}", case.id);
             let what = format!("{} {precision}: {value} {error} {status}", case.id);
-            match (case.exact, status.as_str()) {
+            // A closure has no frequency 0; an expression has the integral of exp(-x).
+            let exact = match case.id.as_str() {
+                "flag-omega0" => Some(1.0),
+                _ => case.exact,
+            };
+            match (exact, status.as_str()) {
                 (Some(exact), "OK") => {
                     assert!(
                         (value - exact).abs() <= error.min(rtol * exact.abs()),
@@ -859,4 +866,46 @@ fn memory_that_ends_in_between_is_one_line() {
         "{stderr}"
     );
     assert!(stderr.contains(" MiB are available; "), "{stderr}");
+}
+
+/// The integral of exp(-x) (cos(w x) + i sin(w x)) from 0 to b is (1 - exp(z b))/(-z), z = -1 + i w.
+#[test]
+fn limits_are_columns_and_complex_integrals_have_two_more() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("rows.csv"), "upper,w\n1,2\n2,0\ninf,1\n").unwrap();
+    let line = "--amplitude exp(-x) --oscillator exp --frequency w --input rows.csv --output r.csv --backend cpu";
+    let arguments: Vec<&str> = line.split(' ').collect();
+    done(dir.path(), &arguments);
+    let table = fs::read_to_string(dir.path().join("r.csv")).unwrap();
+    let mut lines = table.lines();
+    let header = lines.next().unwrap();
+    assert!(
+        header.ends_with("examined,imaginary,imaginary_error,lower,upper,w"),
+        "{header}"
+    );
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    for (row, (b, w)) in rows
+        .iter()
+        .zip([(1.0_f64, 2.0_f64), (2.0, 0.0), (f64::INFINITY, 1.0)])
+    {
+        let decay = (-b).exp();
+        let (cos, sin) = if decay > 0.0 {
+            ((w * b).cos(), (w * b).sin())
+        } else {
+            (0.0, 0.0)
+        };
+        let (re, im) = (1.0 - decay * cos, -decay * sin);
+        let right = [re - w * im, im + w * re].map(|part| part / (1.0 + w * w));
+        let number = |place: usize| row[place].parse::<f64>().unwrap();
+        assert_eq!(row[2], "OK", "{row:?}");
+        assert!((number(0) - right[0]).abs() <= number(1) + 1e-15, "{row:?}");
+        assert!((number(7) - right[1]).abs() <= number(8) + 1e-15, "{row:?}");
+    }
+    let divergent = "longman --amplitude 1/(1+x) --oscillator cos --frequency 0 --lower -0.5 --backend cpu --json";
+    let arguments: Vec<&str> = divergent.split(' ').collect();
+    let output = rarefy(dir.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let reason = object["result"]["reason"].as_str().unwrap();
+    assert!(reason.contains("diverges"), "{reason}");
 }

@@ -365,13 +365,17 @@ pub(super) fn title(args: &LongmanArgs) -> String {
         },
         (None, Some(integrand)) => integrand.clone(),
         (None, None) => format!(
-            "{} * {}({} x)",
+            "{} * {}({}{} x)",
             match (&args.amplitude, &args.samples) {
                 (Some(amplitude), _) if is_sum(amplitude) => format!("({amplitude})"),
                 (Some(amplitude), _) => amplitude.clone(),
                 (None, samples) => path_of(samples).unwrap_or_default(),
             },
             args.oscillator.as_deref().unwrap_or_default(),
+            match args.oscillator.as_deref() {
+                Some("exp") => "i ",
+                _ => "",
+            },
             (args.frequency.as_deref())
                 .or(args.frequency_range.map(|_| FrequencyRange::NAME))
                 .unwrap_or_default()

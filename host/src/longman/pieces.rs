@@ -1,0 +1,410 @@
+//! Pieces of an integral: an amplitude times a real oscillator over a range of positive numbers; and their sums.
+
+use rarefy_kernels::longman::{Accelerator, Status};
+
+use super::beats::{Tone, beats};
+use super::definite::definite;
+use super::driver::{Imaginary, Integral, Unproven};
+use super::expression::{Evaluator, Factor, Program};
+use super::integrand::Farsighted;
+use super::integrate::{MOST_PHASE, Settings, oscillating};
+use super::oscillator::Oscillator;
+use super::proof::Proof;
+use super::proof::function::encloses;
+use super::sides::Side;
+use crate::error::Result;
+
+/// Phase from which on the difference of two infinite integrals is tried first, and the longest one that is integrated between its limits where
+/// the difference has an error.
+const LONG: f64 = 300.0;
+const LONGEST: f64 = 2e4;
+
+/// Names of the parameters of an oscillator within a program. No text can have them.
+const FREQUENCY: &str = "frequency x";
+const ORDER: &str = "order nu";
+
+/// The integral of an amplitude times a real oscillator over a range of positive numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'a> {
+    /// Whether it belongs to the imaginary part.
+    pub(super) imaginary: bool,
+    pub(super) factor: f64,
+    pub(super) side: &'a Side,
+    /// None where the frequency is 0.
+    pub(super) wave: Option<Oscillator>,
+    pub(super) omega: f64,
+    pub(super) from: f64,
+    pub(super) to: f64,
+}
+
+/// The values of one integral.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row<'a> {
+    pub(super) names: &'a [String],
+    pub(super) values: &'a [f64],
+}
+
+/// The sum of pieces, real and imaginary part apart.
+pub(super) fn sum(pieces: &[Piece<'_>], row: Row<'_>, settings: &Settings) -> Result<Integral> {
+    let mut found = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        found.push(piece.integral(row, settings)?);
+        if matches!(
+            found.last().map(|f| f.status),
+            Some(Status::PremiseViolated | Status::NotFinite | Status::InvalidArgument)
+        ) {
+            break;
+        }
+    }
+    let total = total(pieces, &found, settings);
+    if pieces.len() < 2 || total.status != Status::NotConverged || !total.value.is_finite() {
+        return Ok(total);
+    }
+    // Pieces that cancel, or are small beside others, in the tolerance of the sum.
+    let size = total.imaginary.map_or(0.0, |part| part.value);
+    let wanted = settings.atol.max(settings.rtol * total.value.hypot(size));
+    let share = 0.5 * wanted / pieces.len() as f64;
+    let strict = |factor: f64| Settings {
+        rtol: 0.0,
+        atol: share / factor.abs().max(1.0),
+        ..*settings
+    };
+    for (piece, found) in pieces.iter().zip(&mut found) {
+        let error = piece.factor.abs() * found.error;
+        if error > share && error < f64::INFINITY && wanted > 0.0 {
+            let again = piece.integral(row, &strict(piece.factor))?;
+            if again.error < found.error {
+                *found = again;
+            }
+        }
+    }
+    Ok(self::total(pieces, &found, settings))
+}
+
+fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Settings) -> Integral {
+    if let [one] = found
+        && let [
+            Piece {
+                factor: 1.0,
+                imaginary: false,
+                ..
+            },
+        ] = pieces
+    {
+        return Integral {
+            imaginary: Some(Imaginary::ZERO),
+            ..*one
+        };
+    }
+    let failed = |f: &&Integral| !matches!(f.status, Status::Ok | Status::NotConverged);
+    if let Some(failed) = found.iter().find(failed) {
+        return Integral::without_value(failed.status);
+    }
+    let (mut parts, mut size) = ([Imaginary::ZERO; 2], 0.0);
+    let (mut proof, mut examined) = (Proof::Monotone, f64::INFINITY);
+    for (piece, f) in pieces.iter().zip(found) {
+        // Nothing is left of a piece with the factor 0 but that it exists.
+        let part = &mut parts[usize::from(piece.imaginary)];
+        if piece.factor == 0.0 {
+            part.error += if f.error < f64::INFINITY {
+                0.0
+            } else {
+                f64::INFINITY
+            };
+        } else {
+            part.value += piece.factor * f.value;
+            part.error += piece.factor.abs() * (f.error + f64::EPSILON * f.value.abs());
+        }
+        size += f.condition.min(f64::MAX) * f.value.abs();
+        if !encloses(&piece.side.program) {
+            proof = Proof::Sampled;
+            examined = f64::min(examined, f.examined);
+            // Of samples that are not OK nothing is known.
+            if f.status != Status::Ok {
+                part.error = f64::INFINITY;
+            }
+        }
+    }
+    for part in &mut parts {
+        // The error of what is no number is none.
+        if !(part.value.is_finite() && part.error < f64::INFINITY) {
+            part.error = f64::INFINITY;
+        }
+    }
+    let modulus = parts[0].value.hypot(parts[1].value);
+    let wanted = settings.atol.max(settings.rtol * modulus);
+    let error = parts[0].error.max(parts[1].error);
+    let accelerator = found.iter().map(|f| f.accelerator);
+    let ok = error < f64::INFINITY && error <= wanted;
+    Integral {
+        value: parts[0].value,
+        error: parts[0].error,
+        status: if ok { Status::Ok } else { Status::NotConverged },
+        accelerator: accelerator
+            .reduce(|a, b| if a == b { a } else { Accelerator::None })
+            .unwrap_or(Accelerator::None),
+        condition: if modulus > 0.0 {
+            (size / modulus).max(1.0)
+        } else {
+            f64::NAN
+        },
+        proof: if ok { proof } else { Proof::None },
+        examined: if ok { examined } else { 0.0 },
+        unproven: found.iter().find_map(|f| f.unproven).filter(|_| !ok),
+        imaginary: Some(parts[1]),
+    }
+}
+
+impl Piece<'_> {
+    fn values(&self, program: &Program, row: Row<'_>) -> Vec<f64> {
+        let value = |name: &String| match name.as_str() {
+            FREQUENCY => self.omega,
+            ORDER => match self.wave {
+                Some(Oscillator::BesselJ(nu)) => nu,
+                _ => f64::NAN,
+            },
+            _ => {
+                let place = row.names.iter().position(|known| known == name);
+                place
+                    .and_then(|place| row.values.get(place).copied())
+                    .unwrap_or(f64::NAN)
+            }
+        };
+        program.parameters().iter().map(value).collect()
+    }
+
+    fn integral(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {
+        // Without an oscillator intervals would follow every wave.
+        if self.wave.is_none() && self.to == f64::INFINITY {
+            let summed = self.summed(row, settings)?;
+            if let Some(found) = summed.filter(|found| found.error < f64::INFINITY) {
+                return Ok(found);
+            }
+        }
+        let found = self.direct(row, settings)?;
+        self.better(found, row, settings)
+    }
+
+    /// The integral by other forms of the amplitude, where the form that it has leads to no value or to an error above the tolerance.
+    pub(super) fn better(
+        &self,
+        mut found: Integral,
+        row: Row<'_>,
+        settings: &Settings,
+    ) -> Result<Integral> {
+        let refused = |found: &Integral| found.status != Status::Ok;
+        if let Some(side) = self.side.stable.as_deref().filter(|_| refused(&found)) {
+            let again = Self { side, ..*self }.direct(row, settings)?;
+            if again.error < found.error {
+                found = again;
+            }
+        }
+        if refused(&found)
+            && self.to == f64::INFINITY
+            && self.wave.is_some()
+            && let Some(again) = self.summed(row, settings)?
+            && again.error < found.error
+        {
+            found = again;
+        }
+        Ok(found)
+    }
+
+    /// The integral to infinity over sums and differences of the frequencies of an amplitude's cosines and sines and of the oscillator; none if there are none.
+    ///
+    /// The terms may be singular at 0 where their sum is not, so that they begin a half period beyond.
+    fn summed(&self, row: Row<'_>, settings: &Settings) -> Result<Option<Integral>> {
+        let own = match self.wave {
+            None => None,
+            Some(Oscillator::BesselJ(_)) => return Ok(None),
+            Some(wave) => Some(Tone {
+                sine: wave == Oscillator::Sin,
+                frequency: self.omega,
+                error: 0.0,
+                phase: 0.0,
+            }),
+        };
+        let (mut terms, mut fastest) = (Vec::new(), 0.0_f64);
+        for term in &self.side.terms {
+            let mut tones: Vec<Tone> = own.into_iter().collect();
+            for (sine, frequency, phase) in &term.factors {
+                let number = |program: &Program| {
+                    Evaluator::<f64>::new(program, &self.values(program, row))
+                        .map(|mut evaluator| evaluator.with_error(0.0))
+                };
+                let ((frequency, error), (phase, _)) = (number(frequency)?, number(phase)?);
+                tones.push(Tone {
+                    sine: *sine,
+                    frequency,
+                    error,
+                    phase,
+                });
+            }
+            let Some(beats) = beats(&tones) else {
+                return Ok(None);
+            };
+            for beat in beats {
+                fastest = fastest.max(beat.frequency);
+                terms.push((&term.side, beat));
+            }
+        }
+        if terms.is_empty() || !(fastest > 0.0 && fastest.is_finite()) {
+            return Ok(None);
+        }
+        let begin = if self.from > 0.0 {
+            self.from
+        } else {
+            std::f64::consts::PI / fastest
+        };
+        let mut pieces = Vec::new();
+        if self.from < begin {
+            pieces.push(Piece { to: begin, ..*self });
+        }
+        for (side, beat) in terms {
+            let mut add = |factor: f64, wave: Option<Oscillator>| {
+                if factor != 0.0 {
+                    pieces.push(Piece {
+                        imaginary: false,
+                        factor,
+                        side,
+                        wave,
+                        omega: beat.frequency,
+                        from: begin,
+                        to: f64::INFINITY,
+                    });
+                }
+            };
+            if beat.frequency == 0.0 {
+                add(beat.cosine, None);
+            } else {
+                add(beat.cosine, Some(Oscillator::Cos));
+                add(beat.sine, Some(Oscillator::Sin));
+            }
+        }
+        for piece in &mut pieces {
+            piece.imaginary = false;
+        }
+        if let Some(first) = pieces.first_mut().filter(|piece| piece.to < f64::INFINITY) {
+            first.factor = 1.0;
+        }
+        Ok(Some(sum(&pieces, row, settings)?))
+    }
+
+    fn direct(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {
+        let Some(oscillator) = self.wave else {
+            let found = self.between(&self.side.program, row, 0.0, settings)?;
+            return Ok(found.unwrap_or_else(|| unproven(f64::NAN)));
+        };
+        if self.to == f64::INFINITY {
+            return self.beyond(oscillator, self.from, row, settings);
+        }
+        let phase = self.omega * (self.to - self.from);
+        let possible = self.omega * self.to < MOST_PHASE;
+        if !possible {
+            return Ok(Integral::without_value(Status::InvalidArgument));
+        }
+        let far = if phase > LONG {
+            Some(self.difference(oscillator, row, settings)?)
+        } else {
+            None
+        };
+        let enough = |found: &Integral| {
+            found.status == Status::Ok || (phase > LONGEST && found.error < f64::INFINITY)
+        };
+        if let Some(found) = far.filter(enough) {
+            return Ok(found);
+        }
+        let factor = match oscillator {
+            Oscillator::Cos => Factor::Cos,
+            Oscillator::Sin => Factor::Sin,
+            Oscillator::BesselJ(_) => Factor::BesselJ,
+        };
+        let product = Program::compile(&self.side.expression.times(factor, FREQUENCY, ORDER))?;
+        let near = self.between(&product, row, phase, settings)?;
+        if let Some(near) =
+            near.filter(|near| near.error < f64::INFINITY || near.status == Status::PremiseViolated)
+        {
+            return Ok(near);
+        }
+        match far {
+            Some(found) => Ok(found),
+            None => self.difference(oscillator, row, settings),
+        }
+    }
+
+    fn between(
+        &self,
+        program: &Program,
+        row: Row<'_>,
+        phase: f64,
+        settings: &Settings,
+    ) -> Result<Option<Integral>> {
+        let values = self.values(program, row);
+        let tolerance = (settings.rtol, settings.atol);
+        definite(program, &values, (self.from, self.to), phase, tolerance)
+    }
+
+    /// The integral to infinity.
+    fn beyond(
+        &self,
+        oscillator: Oscillator,
+        from: f64,
+        row: Row<'_>,
+        settings: &Settings,
+    ) -> Result<Integral> {
+        let values = self.values(&self.side.program, row);
+        let g = Farsighted::<f64> {
+            near: Evaluator::new(&self.side.program, &values)?,
+            far: Evaluator::new(&self.side.program, &values)?,
+        };
+        let epsilons = self.side.program.epsilons().max(oscillator.epsilons());
+        let settings = Settings {
+            accuracy: settings.accuracy.or(Some(f64::EPSILON * epsilons)),
+            roundoff: f64::EPSILON,
+            ..*settings
+        };
+        oscillating(g, oscillator, self.omega, from, &settings)
+    }
+
+    /// The integral to infinity from the lower limit on less that from the upper limit on.
+    fn difference(
+        &self,
+        oscillator: Oscillator,
+        row: Row<'_>,
+        settings: &Settings,
+    ) -> Result<Integral> {
+        let enclosed = encloses(&self.side.program);
+        let settled = |found: &Integral| {
+            found.status == Status::Ok || (found.status == Status::NotConverged && enclosed)
+        };
+        let first = self.beyond(oscillator, self.from, row, settings)?;
+        if !settled(&first) {
+            return Ok(unproven(f64::NAN));
+        }
+        let second = self.beyond(oscillator, self.to, row, settings)?;
+        if !settled(&second) {
+            return Ok(unproven(f64::NAN));
+        }
+        let value = first.value - second.value;
+        let error = first.error + second.error + f64::EPSILON * first.value.abs();
+        let ok = error <= settings.atol.max(settings.rtol * value.abs());
+        Ok(Integral {
+            value,
+            error,
+            status: if ok { Status::Ok } else { Status::NotConverged },
+            condition: (first.value.abs() + second.value.abs()) / value.abs(),
+            proof: if ok { first.proof } else { Proof::None },
+            examined: if ok { first.examined } else { 0.0 },
+            ..first
+        })
+    }
+}
+
+/// A value without an error to rely on.
+fn unproven(value: f64) -> Integral {
+    Integral {
+        value,
+        unproven: Some(Unproven::Range),
+        ..Integral::without_value(Status::NotConverged)
+    }
+}
