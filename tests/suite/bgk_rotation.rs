@@ -1,7 +1,8 @@
 //! Molecules that rotate, between plates and in shock waves: the specification's tables, limits, and all ways to compute them.
 
+use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Closure, Solution, SteadyConfig, SteadySolver};
+use rarefy::bgk::steady::{Closure, Solution, SteadyConfig, SteadySolver, channel};
 use rarefy::bgk::{Gas, Mach, Model, Rotation, RotationalCollisions, Shock, ShockProfile, Species};
 use rarefy::run::Ending;
 use rarefy::{Backend, Precision};
@@ -226,6 +227,67 @@ fn frozen_rotation_leaves_shakhovs_gas() {
         flux(&found, drive)
     });
     assert!((a / b - 1.0).abs() < 1e-7, "{a} {b}");
+}
+
+/// The flow along a channel under a fall of the pressure, its flow rate, and the work of the force.
+fn channel_flow(delta: f64, fall: Option<f64>, gas: Gas) -> (Solution, f64, f64) {
+    let fall = fall.unwrap_or(channel::gradient(delta));
+    let force = 0.5 * fall / delta;
+    let resolution = channel::resolution(delta, force, gas).unwrap();
+    let velocity = channel::velocities(delta, force, gas, resolution).unwrap();
+    let config = PlatesConfig {
+        force,
+        cells: resolution.cells,
+        tolerance: 1e-9,
+        ..PlatesConfig::new(
+            delta,
+            Drive::Couette(0.0),
+            GapCollisions::Model(gas, velocity),
+        )
+    };
+    let mut solver = config.solver().unwrap();
+    let found = solver.solve().unwrap();
+    assert!(found.status.is_done(), "delta {delta}: {found:?}");
+    let widths = &solver.problem().widths[0];
+    let work: f64 = (found.cells.iter().zip(widths))
+        .map(|(m, width)| width * force * m.density * m.velocity[1])
+        .sum();
+    (found, solver.flow_rate().unwrap(), work)
+}
+
+/// Flow rates of an independent program, within the error of its velocities.
+#[test]
+fn flow_rates_along_a_channel_are_those_of_the_table() {
+    for (delta, expected) in [(0.1, 2.03693), (1.0, 1.54768), (10.0, 2.77510)] {
+        let (found, rate, _) = channel_flow(delta, None, gas(2.667));
+        assert!((rate / expected - 1.0).abs() < 3e-4, "{delta}: {rate}");
+        let count = found.residuals.len();
+        assert!(count <= 16, "{delta}: {count} iterations");
+    }
+    for delta in [0.3, 3.0] {
+        let [a, b] = [frozen(), shakhov()].map(|gas| channel_flow(delta, None, gas).1);
+        assert!((a / b - 1.0).abs() < 1e-7, "{delta}: {a} {b}");
+    }
+}
+
+/// All that a strong force does leaves through the plates, as heat of translation and of rotation. Friction heats translation first.
+#[test]
+fn the_work_of_a_force_leaves_through_the_plates() {
+    for (delta, fall) in [(1.0, 1.5), (10.0, 1.5), (3.0, 0.5)] {
+        let (found, _, work) = channel_flow(delta, Some(fall), gas(2.667));
+        let heat = found.exchange[0][0].heat + found.exchange[1][0].heat;
+        assert!((heat / work - 1.0).abs() < 1e-8, "{delta}: {heat} {work}");
+        for (m, own) in found.cells.iter().zip(&found.rotation) {
+            let [t, t_r] = [own.temperature_translational, own.temperature_rotational];
+            assert!(t > t_r && t_r > 1.0, "{delta}: {t} {t_r}");
+            let mean = (3.0 * t + 2.0 * t_r) / 5.0;
+            assert!((m.temperature - mean).abs() < 1e-12);
+        }
+        // Both halves of the channel are alike.
+        let (first, last) = (found.rotation[0], found.rotation[199]);
+        let [a, b] = [first, last].map(|m| m.heat_flux_rotational[0]);
+        assert!((a + b).abs() < 1e-7 * a.abs(), "{delta}: {a} {b}");
+    }
 }
 
 fn wave(mach: f64, gas: Gas, step: f64) -> (Shock, ShockProfile, Solution) {
@@ -480,10 +542,6 @@ fn commands_take_gases_whose_molecules_rotate() {
         ),
         (
             "cavity --delta 1 --model polyatomic",
-            "have molecules that rotate",
-        ),
-        (
-            "poiseuille --delta 1 --model polyatomic",
             "have molecules that rotate",
         ),
         ("fourier --delta 1 --z-rot 5", "the model polyatomic"),

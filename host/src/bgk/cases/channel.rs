@@ -87,7 +87,10 @@ fn hottest(delta: f64, force: f64, gas: Gas, held: f64) -> Result<f64> {
     };
     let solution = SteadySolver::new(problem, &config)?.solve()?;
     let temperatures = solution.cells.iter().map(|cell| cell.temperature);
-    Ok(temperatures.fold(1.0, f64::max))
+    // Friction heats the translation of molecules first.
+    let rotating = solution.rotation.iter();
+    let translational = rotating.map(|cell| cell.temperature_translational);
+    Ok(temperatures.chain(translational).fold(1.0, f64::max))
 }
 
 /// The velocities normal to the plates and along them that hold the gas under a force.

@@ -10,14 +10,17 @@
 //!
 //! form a closed chain, since `v_y^m a df/dv_y` is `-m a F_(m-1)` after an integration by parts. F_0 to F_2 and Z_0 determine the equilibrium of the BGK model, F_3 and Z_1 the heat flux along the walls.
 //! Those of the equilibrium are known in closed form. Only v_x has nodes; those of the problem along y and z carry its weights alone.
+//!
+//! Molecules that rotate have two moments more, `E_m = int v_y^m E dv_y dv_z` of their [internal energy](super::internal), in the same chain: E_0, and E_1 for its heat flux along the walls.
 
 use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
 use super::engine::Sweeps;
+use super::internal::Equilibrium;
 use super::plan::{COEFFICIENTS, EAST, Plan, WEST};
-use super::sums::{Sums, Swept, flux, leaving};
+use super::sums::{InternalSums, Sums, Swept, add, flux, leaving};
 use crate::error::{Error, Result};
 
 /// Parts that the velocities are divided into, each with sums of its own.
@@ -28,6 +31,9 @@ type Moments = [f64; 6];
 
 /// Effect of the force over a: the moment below, and how many times it counts.
 const BELOW: [(usize, f64); 6] = [(0, 0.0), (0, 1.0), (1, 2.0), (3, 0.0), (2, 3.0), (3, 1.0)];
+
+/// E_0 and E_1 of a velocity v_x.
+type Internal = [f64; 2];
 
 /// Velocities v_x with the moments of the others.
 pub(super) struct ForcedSweeps {
@@ -47,6 +53,7 @@ struct Part {
     fluxes: Vec<[f64; flux::LEN]>,
     brought: Vec<[f64; 2]>,
     leaving: [[f64; leaving::LEN]; 2],
+    internal: InternalSums,
 }
 
 /// Moments of a distribution with the velocity u along y from those about it.
@@ -62,13 +69,19 @@ fn about_zero(u: f64, m: Moments) -> Moments {
     ]
 }
 
-/// Moments of the local equilibrium, of density n, at the velocity v_x.
-fn equilibrium(vx: f64, n: f64, c: &[f64; COEFFICIENTS]) -> Moments {
+/// The Maxwellian of density n at the velocity v_x, without the other velocities.
+fn gaussian(vx: f64, n: f64, c: &[f64; COEFFICIENTS]) -> f64 {
+    let [_, ux, _, inverse, ..] = *c;
+    let cx = vx - ux;
+    n * (inverse / PI).sqrt() * (-cx * cx * inverse).exp()
+}
+
+/// Moments of the local equilibrium around the Maxwellian `g` at the velocity v_x.
+fn equilibrium(vx: f64, g: f64, c: &[f64; COEFFICIENTS]) -> Moments {
     let [_, ux, uy, inverse, kx, ky, ..] = *c;
     let t = 1.0 / inverse;
     let cx = vx - ux;
     let a = cx * cx * inverse;
-    let g = n * (PI * t).sqrt().recip() * (-a).exp();
     // The Shakhov factor 1 + k.c (c^2/T - 5/2), averaged over the Gaussian of the velocities across.
     let p = kx * cx;
     let m = [
@@ -80,6 +93,17 @@ fn equilibrium(vx: f64, n: f64, c: &[f64; COEFFICIENTS]) -> Moments {
         0.25 * t * t * ky * (a + 0.5),
     ];
     about_zero(uy, m.map(|m| g * m))
+}
+
+/// Moments of the equilibrium of internal energy, around the Maxwellian `g` and the moments `s` of that of the molecules.
+fn internal_equilibrium(vx: f64, g: f64, s: &Moments, of: &Equilibrium) -> Internal {
+    let [_, ux, uy, inverse, ..] = of.molecules;
+    let [kx, ky] = of.drift;
+    let across = kx * (vx - ux);
+    [
+        of.half * s[0] + g * across,
+        of.half * s[1] + g * (uy * across + 0.5 * ky / inverse),
+    ]
 }
 
 impl ForcedSweeps {
@@ -112,7 +136,7 @@ impl ForcedSweeps {
             let still = [0.0, 0.0, u, 1.0 / t, 0.0, 0.0, 0.0, 0.0];
             emitted[side] = nodes
                 .iter()
-                .map(|&[vx, _]| equilibrium(vx, 1.0, &still))
+                .map(|&[vx, _]| equilibrium(vx, gaussian(vx, 1.0, &still), &still))
                 .collect();
             let inwards = nodes.iter().zip(&emitted[side]);
             let rate: f64 = inwards
@@ -132,7 +156,14 @@ impl ForcedSweeps {
     /// Sweeps all velocities; the sums of a cell are those of [`Swept`], or with `OUTPUT` those of [`Sums`].
     fn sweep<const OUTPUT: bool>(&self, x: &[f64]) -> Part {
         let plan = &self.plan;
-        let coefficients = plan.coefficients(x);
+        let internal = match &plan.rotation {
+            Some(rotation) => plan.all_equilibria(rotation, x),
+            None => Vec::new(),
+        };
+        let coefficients = match internal.is_empty() {
+            true => plan.coefficients(x),
+            false => internal.iter().map(|of| of.molecules).collect(),
+        };
         let count = self.nodes.len();
         let tasks = TASKS.min(count);
         let parts: Vec<Part> = (0..tasks)
@@ -140,7 +171,7 @@ impl ForcedSweeps {
             .map(|task| {
                 let mut part = self.nothing::<OUTPUT>();
                 for node in task * count / tasks..(task + 1) * count / tasks {
-                    self.sweep_node::<OUTPUT>(x, &coefficients, node, &mut part);
+                    self.sweep_node::<OUTPUT>(x, &coefficients, &internal, node, &mut part);
                 }
                 part
             })
@@ -151,6 +182,7 @@ impl ForcedSweeps {
             add(all.fluxes.as_flattened_mut(), part.fluxes.as_flattened());
             add(all.brought.as_flattened_mut(), part.brought.as_flattened());
             add(all.leaving.as_flattened_mut(), part.leaving.as_flattened());
+            all.internal.add(&part.internal);
         }
         all
     }
@@ -163,13 +195,24 @@ impl ForcedSweeps {
             fluxes: self.plan.no_fluxes(),
             brought: vec![[0.0; 2]; layout.cells],
             leaving: [[0.0; leaving::LEN]; 2],
+            internal: self.plan.no_internal(),
         }
+    }
+
+    /// Internal energy that a wall emits at a node.
+    fn emitted_internal(&self, from: usize, emitted: &Moments) -> Internal {
+        let (Some(rotation), Some(side)) = (&self.plan.rotation, &self.plan.sides[from]) else {
+            return [0.0; 2];
+        };
+        let half = 0.5 * rotation.freedom * side.temperature;
+        [half * emitted[0], half * emitted[1]]
     }
 
     fn sweep_node<const OUTPUT: bool>(
         &self,
         x: &[f64],
         coefficients: &[[f64; COEFFICIENTS]],
+        internal: &[Equilibrium],
         node: usize,
         part: &mut Part,
     ) {
@@ -178,19 +221,21 @@ impl ForcedSweeps {
         let components = part.cells.len() / cells;
         let [vx, w] = self.nodes[node];
         let east = vx >= 0.0;
-        let from = if east { WEST } else { EAST };
+        let (from, to) = if east { (WEST, EAST) } else { (EAST, WEST) };
         let rho = x[plan.layout.faces_at() + plan.layout.faces[from]];
         let factor = if plan.diamond { 2.0 } else { 1.0 };
         let mut beside = self.emitted[from][node].map(|m| rho * m);
-        pass(
-            &mut part.fluxes[if east { 0 } else { cells }],
-            [vx, w],
-            &beside,
-        );
+        let mut carried = self.emitted_internal(from, &beside);
+        let first = if east { 0 } else { cells };
+        pass(&mut part.fluxes[first], [vx, w], &beside);
+        part.internal.fluxes[first] += 0.5 * w * vx * carried[0];
+        let came = [-0.5 * w * vx.abs() * carried[0], w * carried[0]];
+        add(&mut part.internal.faces[from], &came);
         for step in 0..cells {
             let cell = if east { step } else { cells - 1 - step };
             let c = &coefficients[cell];
-            let s = equilibrium(vx, x[cell], c);
+            let g = gaussian(vx, x[cell], c);
+            let s = equilibrium(vx, g, c);
             let (nu, b) = (c[6], factor * vx.abs() * plan.inverse[0][cell]);
             let mut f = [0.0; 6];
             for (k, (below, times)) in BELOW.into_iter().enumerate() {
@@ -211,11 +256,27 @@ impl ForcedSweeps {
             }
             part.brought[cell][0] += plan.force * w * f[0];
             part.brought[cell][1] += plan.force * w * f[1];
-            pass(&mut part.fluxes[cell + usize::from(east)], [vx, w], &beside);
+            let onward = cell + usize::from(east);
+            pass(&mut part.fluxes[onward], [vx, w], &beside);
+            let Some(of) = internal.get(cell) else {
+                continue;
+            };
+            let s = internal_equilibrium(vx, g, &s, of);
+            let first = (nu * s[0] + b * carried[0]) / (nu + b);
+            let second = (nu * s[1] + plan.force * first + b * carried[1]) / (nu + b);
+            for (carried, e) in carried.iter_mut().zip([first, second]) {
+                *carried = if plan.diamond { 2.0 * e - *carried } else { e };
+            }
+            let heat = [(vx - c[1]) * first, second - c[2] * first].map(|q| 0.5 * w * q);
+            let terms = [w * (first - s[0]), heat[0], heat[1]];
+            add(&mut part.internal.cells[cell], &terms);
+            part.internal.fluxes[onward] += 0.5 * w * vx * carried[0];
         }
+        let left = [0.5 * w * vx.abs() * carried[0], w * carried[0]];
+        add(&mut part.internal.faces[to], &left);
         let square = vx * vx * beside[0] + beside[2] + beside[3];
         let speed = vx.abs();
-        let left = &mut part.leaving[if east { EAST } else { WEST }];
+        let left = &mut part.leaving[to];
         for (k, term) in [
             (leaving::MASS, speed * beside[0]),
             (leaving::NORMAL, vx * vx * beside[0]),
@@ -236,12 +297,6 @@ impl ForcedSweeps {
         (0..sums.len())
             .map(|at| sums[(at % cells) * components + at / cells])
             .collect()
-    }
-}
-
-fn add(sums: &mut [f64], terms: &[f64]) {
-    for (sum, term) in sums.iter_mut().zip(terms) {
-        *sum += term;
     }
 }
 
@@ -287,6 +342,7 @@ impl Sweeps for ForcedSweeps {
             left: left.to_vec(),
             fluxes: swept.fluxes,
             brought: swept.brought,
+            internal: self.plan.rotation.map(|_| swept.internal),
             ..Swept::default()
         })
     }
@@ -296,7 +352,7 @@ impl Sweeps for ForcedSweeps {
         Ok(Sums {
             cells: self.turned(&swept.cells),
             faces: swept.leaving.as_flattened().to_vec(),
-            internal: None,
+            internal: self.plan.rotation.map(|_| swept.internal),
         })
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct Side {
     pub(super) returned: Option<(usize, bool)>,
     /// Where in the vector of unknowns they are kept: `[function][face][node]`.
     pub(super) offset: usize,
-    /// Where the internal energy of these molecules is kept, by node.
+    /// Where the internal energy of these molecules is kept: `[face][node]`.
     pub(super) internal: usize,
     /// Temperature of what does not depend on the molecules that left.
     pub(super) temperature: f64,
@@ -107,7 +107,7 @@ pub(super) struct Plan {
     pub(super) linear: bool,
     pub(super) shakhov: bool,
     pub(super) prandtl: f64,
-    /// The rotation of the molecules, on a line.
+    /// The rotation of the molecules.
     pub(super) rotation: Option<Rotation>,
     /// (1 - Pr) 8/5.
     pub(super) shakhov_factor: f64,
@@ -211,10 +211,12 @@ impl Plan {
         }
         plan.layout.internal = len;
         if rotates {
-            let sides = plan.sides.iter_mut().flatten();
-            for side in sides.filter(|side| side.returned.is_some()) {
-                side.internal = len;
-                len += plan.nodes.len();
+            for (side, prepared) in plan.sides.iter_mut().enumerate() {
+                let returning = prepared.as_mut().filter(|side| side.returned.is_some());
+                if let Some(prepared) = returning {
+                    prepared.internal = len;
+                    len += (faces[side + 1] - faces[side]) * plan.nodes.len();
+                }
             }
         }
         plan.layout.populations = len;

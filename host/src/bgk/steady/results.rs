@@ -1,6 +1,6 @@
 //! Moments of the cells and exchange at the faces, from the sums of the closing sweep.
 
-use super::plan::{EAST, INTERNAL, Plan, Side, WEST};
+use super::plan::{INTERNAL, Plan, Side};
 use super::solution::{Exchange, RotatingMoments};
 use super::sums::{Sums, leaving};
 use crate::bgk::Moments;
@@ -96,19 +96,16 @@ impl Plan {
         Some(NegativeEquilibrium::largest(self.prandtl, rotation, heated))
     }
 
-    /// Adds to an exchange of a line what internal energy has in it: its flux out of the gas, and its temperature.
-    fn add_internal(&self, e: &mut Exchange, sums: &Sums, side: usize) {
+    /// Adds to the exchange of a boundary face what internal energy has in it: its flux out of the gas, and its temperature.
+    fn add_internal(&self, e: &mut Exchange, sums: &Sums, face: usize) {
         let (Some(rotation), Some(internal)) = (&self.rotation, &sums.internal) else {
             return;
         };
         let half = 0.5 * rotation.freedom;
-        let outwards = match side {
-            WEST => -internal.fluxes[0],
-            _ => internal.fluxes[self.nx],
-        };
+        let [outwards, density] = internal.faces[face];
         let (carried, rotational) = match self.linear {
-            true => (0.5 * half * e.mass, internal.ends[side] / half),
-            false => (0.0, internal.ends[side] / (half * e.density)),
+            true => (0.5 * half * e.mass, density / half),
+            false => (0.0, density / (half * e.density)),
         };
         e.heat += outwards + carried;
         e.temperature = rotation.temperature(e.temperature, rotational);
@@ -163,9 +160,7 @@ impl Plan {
                     velocity,
                     temperature,
                 };
-                if matches!(side, WEST | EAST) {
-                    self.add_internal(&mut e, sums, side);
-                }
+                self.add_internal(&mut e, sums, face);
                 e
             })
             .collect()

@@ -174,7 +174,7 @@ impl SteadySolver {
             if let Some(sums) = &swept.closing {
                 spread = self.plan.imbalance(&self.x, sums, floor);
             } else if settled {
-                let sums = self.sweeps.output(&self.y)?;
+                let sums = closing(self.sweeps.as_mut(), &self.plan, &self.y)?;
                 spread = self.plan.imbalance(&self.y, &sums, floor);
             }
         }
@@ -403,12 +403,7 @@ impl SteadySolver {
     /// A fault of the device.
     pub fn solution(&mut self) -> Result<Solution> {
         let pool = self.pool.clone();
-        let sums = pool.run(|| -> Result<Sums> {
-            Ok(Sums {
-                internal: self.plan.internal_sums(&self.x),
-                ..self.sweeps.output(&self.x)?
-            })
-        })?;
+        let sums = pool.run(|| closing(self.sweeps.as_mut(), &self.plan, &self.x))?;
         let cells = self.plan.moments(&self.x, &sums);
         let rotation = self.plan.rotating_moments(&self.x);
         let is_model = self.problem.integral.is_none();
@@ -477,6 +472,13 @@ impl Run for SteadySolver {
     }
 }
 
+/// The sums of a closing sweep at `x`, with those of internal energy where the molecules rotate.
+fn closing(sweeps: &mut dyn Sweeps, plan: &Plan, x: &[f64]) -> Result<Sums> {
+    let mut sums = sweeps.output(x)?;
+    sums.internal = sums.internal.take().or_else(|| plan.internal_sums(x));
+    Ok(sums)
+}
+
 /// The machine and the plan of a problem that it can solve.
 fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, Plan)> {
     // The collision integral opens its device itself; the sweeps around it are on the CPU.
@@ -491,7 +493,7 @@ fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, 
                 return Err(Error::invalid(
                     "backend",
                     resolved.describe(),
-                    "the CPU, which sweeps internal energy on a line",
+                    "the CPU, which sweeps internal energy",
                 ));
             }
             Resolved::Cpu

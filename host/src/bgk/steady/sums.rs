@@ -71,18 +71,29 @@ pub(super) struct Swept {
 pub(super) struct InternalSums {
     /// Of each cell: `E - S_E`, and both parts of `c E/2`.
     pub(super) cells: Vec<[f64; 3]>,
-    /// The flux `v_x E/2` through each face of the line.
+    /// On a line, the flux `v_x E/2` through every face from west to east; empty on a rectangle.
     pub(super) fluxes: Vec<f64>,
-    /// The density of E at the left and at the right end.
-    pub(super) ends: [f64; 2],
+    /// Of each boundary face: the flux `v E/2` out of the gas, and the density of E.
+    pub(super) faces: Vec<[f64; 2]>,
 }
 
 impl InternalSums {
-    pub(super) fn none(cells: usize) -> Self {
-        Self {
-            cells: vec![[0.0; 3]; cells],
-            fluxes: vec![0.0; cells + 1],
-            ends: [0.0; 2],
+    /// Adds the sums over other velocities.
+    pub(super) fn add(&mut self, other: &Self) {
+        let values = [
+            (self.cells.as_flattened_mut(), other.cells.as_flattened()),
+            (&mut self.fluxes, &other.fluxes),
+            (self.faces.as_flattened_mut(), other.faces.as_flattened()),
+        ];
+        for (sums, terms) in values {
+            add(sums, terms);
         }
+    }
+}
+
+/// Adds terms to their sums.
+pub(super) fn add(sums: &mut [f64], terms: &[f64]) {
+    for (sum, term) in sums.iter_mut().zip(terms) {
+        *sum += term;
     }
 }
