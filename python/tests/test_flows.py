@@ -450,6 +450,13 @@ def test_molecules_that_rotate_have_two_temperatures() -> None:
     flow = rarefy.fourier(1.0, temperature_difference=2 / 3, model="polyatomic", eucken=(2.325106, 1.392220), z_rot=5.659, backend="cpu", verify=False)
     assert abs(flow.flux / 3 - 0.187194) < 2e-6
     assert flow.heat_flux_rotational is not None and "temperature_rotational" in flow.to_pandas()
+    # The flow rate of an independent program.
+    flow = rarefy.poiseuille(1.0, model="polyatomic", eucken=(2.325106, 1.392220), z_rot=5.659, backend="cpu", verify=False)
+    assert flow.flux == pytest.approx(1.54768, rel=3e-4)
+    cavity = rarefy.cavity(1.0, cells=16, velocities=(16, 8), model="polyatomic", backend="cpu", verify=False)
+    assert cavity.temperature_translational is not None and cavity.temperature_rotational is not None
+    assert cavity.qx_rotational is not None and cavity.qx_rotational.shape == (16, 16)
+    np.testing.assert_allclose((3 * cavity.temperature_translational + 2 * cavity.temperature_rotational) / 5, cavity.temperature, rtol=1e-12)
     assert rarefy.couette(1.0, backend="cpu", verify=False).temperature_rotational is None
     with pytest.raises(TypeError, match="polyatomic"):
         rarefy.couette(1.0, z_rot=5.0)

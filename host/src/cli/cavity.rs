@@ -111,6 +111,7 @@ impl Flow for CavityArgs {
             results: cavity.results(&moments, &fluxes[3]),
             cavity,
             moments,
+            rotation: Vec::new(),
             fluxes,
         })
     }
@@ -139,9 +140,14 @@ impl Flow for CavityArgs {
         let mut cells = solution.cells.clone();
         let closure = self.shared.time_options.interpolation().closure();
         let mut moments = solution.reconstructed(case, closure);
+        let mut rotation = solution.reconstructed_rotation(case, closure);
         if self.linear {
             steady::total(&mut cells);
             steady::total(&mut moments);
+            for own in &mut rotation {
+                own.temperature_translational += 1.0;
+                own.temperature_rotational += 1.0;
+            }
         }
         let fluxes = solution.received();
         let cavity = self.cavity()?;
@@ -149,6 +155,7 @@ impl Flow for CavityArgs {
             results: cavity.results(&cells, &fluxes[3]),
             cavity,
             moments,
+            rotation,
             fluxes,
         })
     }

@@ -23,7 +23,7 @@ pub(super) const NEW: &str = "rarefy-new";
 pub(super) const TEMPORARY: &str = ".rarefy-";
 
 /// Fields of a cavity, in the units of the solver and in SI units.
-const CAVITY: [&str; 32] = [
+const CAVITY: [&str; 38] = [
     "grid_x.npy",
     "grid_y.npy",
     "grid_x_m.npy",
@@ -32,6 +32,12 @@ const CAVITY: [&str; 32] = [
     "density_kg_m3.npy",
     "temperature.npy",
     "temperature_k.npy",
+    "temperature_translational.npy",
+    "temperature_translational_k.npy",
+    "temperature_rotational.npy",
+    "temperature_rotational_k.npy",
+    "heat_flux_rotational.npy",
+    "heat_flux_rotational_w_m2.npy",
     "pxx.npy",
     "pxx_pa.npy",
     "pyy.npy",

@@ -9,7 +9,8 @@ Examples:
   rarefy poiseuille --delta 1                         BGK; the flow rate has its minimum near delta = 1
   rarefy poiseuille --delta 1 --model shakhov         with the Prandtl number of a monatomic gas
   rarefy poiseuille --delta 1 --collision boltzmann   hard spheres, by the collision integral itself
-  rarefy poiseuille --delta 10 --gradient 1.5          a strong force, which heats the gas";
+  rarefy poiseuille --delta 10 --gradient 1.5          a strong force, which heats the gas
+  rarefy poiseuille --gas nitrogen --pressure 100 --temperature 300 --size 1e-4    molecules that rotate";
 
 /// Steady Poiseuille flow: gas between plates at rest that a fall of the pressure, or a force, drives along them
 ///

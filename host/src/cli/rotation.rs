@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::output::Quantity;
 use super::plot::{COLOURS, Curve, Stroke};
 use super::text::kept_as_text;
+use super::vti::Image;
 use crate::bgk::steady::RotatingMoments;
-use crate::bgk::{Rotation, RotationalCollisions};
+use crate::bgk::{Rotation, RotationalCollisions, Units};
 use crate::error::Error;
 
 /// Eucken factors of translation and rotation.
@@ -83,6 +84,38 @@ pub(super) fn columns<R: Rotates>() -> [Quantity<R>; 3] {
             Some(("heat_flux_rotational_w_m2", |u| u.heat_flux_w_m2)),
         ),
     ]
+}
+
+/// Adds the fields of rotation to those of the cells, in SI units if these are given; none where the molecules do not rotate.
+pub(super) fn add_fields(
+    fields: &mut Image<'static>,
+    cells: &[RotatingMoments],
+    units: Option<&Units>,
+) {
+    if cells.is_empty() {
+        return;
+    }
+    let [kelvin, heat_flux] = units.map_or([1.0; 2], |u| [u.temperature_k, u.heat_flux_w_m2]);
+    let named = |plain, si| if units.is_some() { si } else { plain };
+    let temperature = |of: fn(&RotatingMoments) -> f64| -> Vec<f64> {
+        cells.iter().map(|m| kelvin * of(m)).collect()
+    };
+    fields.scalars.push((
+        named("temperature_translational", "temperature_translational_k"),
+        temperature(|m| m.temperature_translational),
+    ));
+    fields.scalars.push((
+        named("temperature_rotational", "temperature_rotational_k"),
+        temperature(|m| m.temperature_rotational),
+    ));
+    let heat = cells.iter().map(|m| {
+        let [x, y] = m.heat_flux_rotational;
+        [heat_flux * x, heat_flux * y, 0.0]
+    });
+    fields.vectors.push((
+        named("heat_flux_rotational", "heat_flux_rotational_w_m2"),
+        heat.collect(),
+    ));
 }
 
 /// Curves of both temperatures over the places `x`; none where the molecules do not rotate.

@@ -79,14 +79,20 @@ pub(super) fn fields<'py>(
             [m.density, ux, uy, m.temperature, xx, yy, xy, qx, qy]
         }),
     )?;
+    reshaped(&dict, &names, shape)?;
+    Ok(dict)
+}
+
+/// Gives arrays of the cells of a rectangle its shape.
+pub(super) fn reshaped(dict: &Bound<'_, PyDict>, names: &[&str], shape: &[usize]) -> PyResult<()> {
     if shape.len() > 1 {
-        for name in names {
+        for &name in names {
             if let Some(flat) = dict.get_item(name)? {
                 dict.set_item(name, flat.call_method1("reshape", (shape.to_vec(),))?)?;
             }
         }
     }
-    Ok(dict)
+    Ok(())
 }
 
 /// The profile of a shock wave, and what is read off it.

@@ -11,7 +11,7 @@ use rarefy::bgk::steady::{
 use rarefy::bgk::{Cavity, Gas, Mach, Space};
 
 use super::problem::PyProblem;
-use super::results::{cavity_results, fields, molecules, profile, quantities};
+use super::results::{cavity_results, fields, molecules, profile, quantities, reshaped};
 use super::transient::{by_integral, shock_wave};
 use crate::accuracy::Named;
 use crate::arrays::{array, columns};
@@ -366,7 +366,7 @@ impl PySteady {
         dict.set_item("error_estimate", found.error_estimate)?;
         dict.set_item("downstream_excess", found.downstream_excess)?;
         dict.set_item("flow_rate", rate)?;
-        dict.set_item("rotation", rotation(py, &found.rotation)?)?;
+        dict.set_item("rotation", rotation(py, &self.shape, &found.rotation)?)?;
         if let (Some(mach), Some(space)) = (self.mach, self.space) {
             dict.set_item("shock", profile(py, mach, &space, &found.cells)?)?;
         }
@@ -378,24 +378,35 @@ impl PySteady {
     }
 }
 
-/// Rotation of the cells, of a flow on a line; nothing where the molecules do not rotate.
-fn rotation<'py>(py: Python<'py>, cells: &[RotatingMoments]) -> PyResult<Bound<'py, PyDict>> {
+/// Rotation of the cells; nothing where the molecules do not rotate. A rectangle has both parts of the heat flux.
+fn rotation<'py>(
+    py: Python<'py>,
+    shape: &[usize],
+    cells: &[RotatingMoments],
+) -> PyResult<Bound<'py, PyDict>> {
     if cells.is_empty() {
         return Ok(PyDict::new(py));
     }
+    let row = |m: &RotatingMoments| {
+        let [x, y] = m.heat_flux_rotational;
+        [m.temperature_translational, m.temperature_rotational, x, y]
+    };
+    let along = match shape.len() {
+        1 => "heat_flux_rotational",
+        _ => "qx_rotational",
+    };
     let names = [
         "temperature_translational",
         "temperature_rotational",
-        "heat_flux_rotational",
+        along,
+        "qy_rotational",
     ];
-    let row = |m: &RotatingMoments| {
-        [
-            m.temperature_translational,
-            m.temperature_rotational,
-            m.heat_flux_rotational[0],
-        ]
-    };
-    columns(py, names, cells.iter().map(row))
+    let dict = columns(py, names, cells.iter().map(row))?;
+    if shape.len() == 1 {
+        dict.del_item("qy_rotational")?;
+    }
+    reshaped(&dict, &names, shape)?;
+    Ok(dict)
 }
 
 fn exchange<'py>(py: Python<'py>, side: &[Exchange]) -> PyResult<Bound<'py, PyDict>> {

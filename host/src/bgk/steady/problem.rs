@@ -244,8 +244,8 @@ impl SteadyProblem {
                 "a finite number, and 0 but for nonlinear flows on a line with velocities along y",
             ));
         }
-        if self.dimensions != 1 || self.integral.is_some() {
-            (self.gas).refuse_rotation("a cavity, and for a flow by the collision integral")?;
+        if self.integral.is_some() {
+            (self.gas).refuse_rotation("a flow by the collision integral")?;
         }
         if self.linear && self.integral.is_some() {
             return Err(Error::invalid(

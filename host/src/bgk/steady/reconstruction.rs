@@ -1,11 +1,12 @@
 //! Fields of a rectangle without the alternating errors of diamond differences.
 
 use super::problem::{Closure, SteadyProblem};
-use super::solution::Solution;
-use crate::bgk::Moments;
+use super::solution::{RotatingMoments, Solution};
+use crate::bgk::{Moments, Rotation};
 
-/// Density, momentum, energy, momentum flux (xx, yy, xy) and heat flux of a cell: all that a reconstruction takes for densities.
-type Densities = [f64; 9];
+/// Density, momentum, energy, momentum flux (xx, yy, xy) and heat flux of a cell: all that a reconstruction takes for densities. The last three are `n T_r` and the heat flux of
+/// internal energy, of molecules that rotate; the energy is then that of translation.
+type Densities = [f64; 12];
 
 impl Solution {
     /// Moments of each cell without the alternating errors of diamond differences.
@@ -17,12 +18,30 @@ impl Solution {
     /// On a line and with upwind differences nothing alternates, and the cells are returned unchanged. So are they where the
     /// reconstruction would have no positive density or temperature.
     pub fn reconstructed(&self, problem: &SteadyProblem, closure: Closure) -> Vec<Moments> {
+        self.smoothed(problem, closure).0
+    }
+
+    /// The same of the rotation of each cell; empty where the molecules do not rotate.
+    pub fn reconstructed_rotation(
+        &self,
+        problem: &SteadyProblem,
+        closure: Closure,
+    ) -> Vec<RotatingMoments> {
+        self.smoothed(problem, closure).1
+    }
+
+    fn smoothed(
+        &self,
+        problem: &SteadyProblem,
+        closure: Closure,
+    ) -> (Vec<Moments>, Vec<RotatingMoments>) {
+        let unchanged = || (self.cells.clone(), self.rotation.clone());
         if problem.dimensions != 2 || closure != Closure::Diamond {
-            return self.cells.clone();
+            return unchanged();
         }
         let [nx, ny] = [0, 1].map(|d| problem.widths[d].len());
-        let mut fields: Vec<Densities> = (self.cells.iter())
-            .map(|m| densities(m, problem.linear))
+        let mut fields: Vec<Densities> = (self.cells.iter().enumerate())
+            .map(|(cell, m)| densities(m, self.rotation.get(cell), problem.linear))
             .collect();
         for iy in 0..ny {
             smooth(&mut fields, iy * nx, 1, &problem.widths[0]);
@@ -30,13 +49,23 @@ impl Solution {
         for ix in 0..nx {
             smooth(&mut fields, ix, nx, &problem.widths[1]);
         }
-        let found: Vec<Moments> = fields.iter().map(|w| moments(w, problem.linear)).collect();
+        let rotation = problem.gas.rotating().filter(|_| !self.rotation.is_empty());
+        let mut found: (Vec<Moments>, Vec<RotatingMoments>) = (fields.iter())
+            .map(|w| moments(w, rotation.as_ref(), problem.linear))
+            .unzip();
         let is_gas = |m: &Moments| m.density > 0.0 && m.temperature > 0.0;
-        if problem.linear || found.iter().all(is_gas) {
-            found
-        } else {
-            self.cells.clone()
+        let turns = |own: &RotatingMoments| {
+            own.temperature_translational > 0.0 && own.temperature_rotational > 0.0
+        };
+        let (rotates, cells) = (rotation.is_some(), &found.0);
+        if !problem.linear && !(cells.iter().all(is_gas) && (!rotates || found.1.iter().all(turns)))
+        {
+            return unchanged();
         }
+        if !rotates {
+            found.1.clear();
+        }
+        found
     }
 }
 
@@ -62,36 +91,60 @@ fn smooth(fields: &mut [Densities], first: usize, stride: usize, widths: &[f64])
     }
 }
 
-fn densities(m: &Moments, linear: bool) -> Densities {
-    let (n, [ux, uy], t) = (m.density, m.velocity, m.temperature);
+fn densities(m: &Moments, own: Option<&RotatingMoments>, linear: bool) -> Densities {
+    let (n, [ux, uy]) = (m.density, m.velocity);
+    let t = own.map_or(m.temperature, |own| own.temperature_translational);
+    let own = own.copied().unwrap_or_default();
     let ([pxx, pyy, pxy], [qx, qy]) = (m.pressure, m.heat_flux);
+    let (t_r, [rx, ry]) = (own.temperature_rotational, own.heat_flux_rotational);
     if linear {
-        return [n, ux, uy, t, pxx, pyy, pxy, qx, qy];
+        return [n, ux, uy, t, pxx, pyy, pxy, qx, qy, t_r, rx, ry];
     }
     let energy = n * (ux * ux + uy * uy + 1.5 * t);
     let [xx, yy, xy] = [pxx + n * ux * ux, pyy + n * uy * uy, pxy + n * ux * uy];
-    [n, n * ux, n * uy, energy, xx, yy, xy, qx, qy]
+    [
+        n,
+        n * ux,
+        n * uy,
+        energy,
+        xx,
+        yy,
+        xy,
+        qx,
+        qy,
+        n * t_r,
+        rx,
+        ry,
+    ]
 }
 
-fn moments(&[n, mx, my, e, xx, yy, xy, qx, qy]: &Densities, linear: bool) -> Moments {
-    let heat_flux = [qx, qy];
-    if linear {
-        return Moments {
-            density: n,
-            velocity: [mx, my],
-            temperature: e,
-            pressure: [xx, yy, xy],
-            heat_flux,
-        };
-    }
-    let (ux, uy) = (mx / n, my / n);
-    Moments {
+fn moments(
+    &[n, mx, my, e, xx, yy, xy, qx, qy, internal, rx, ry]: &Densities,
+    rotation: Option<&Rotation>,
+    linear: bool,
+) -> (Moments, RotatingMoments) {
+    let ([ux, uy], t, pressure, t_r) = match linear {
+        true => ([mx, my], e, [xx, yy, xy], internal),
+        false => {
+            let (ux, uy) = (mx / n, my / n);
+            let pressure = [xx - n * ux * ux, yy - n * uy * uy, xy - n * ux * uy];
+            let t = (e / n - ux * ux - uy * uy) / 1.5;
+            ([ux, uy], t, pressure, internal / n)
+        }
+    };
+    let moments = Moments {
         density: n,
         velocity: [ux, uy],
-        temperature: (e / n - ux * ux - uy * uy) / 1.5,
-        pressure: [xx - n * ux * ux, yy - n * uy * uy, xy - n * ux * uy],
-        heat_flux,
-    }
+        temperature: rotation.map_or(t, |rotation| rotation.temperature(t, t_r)),
+        pressure,
+        heat_flux: [qx, qy],
+    };
+    let own = RotatingMoments {
+        temperature_translational: t,
+        temperature_rotational: t_r,
+        heat_flux_rotational: [rx, ry],
+    };
+    (moments, own)
 }
 
 #[cfg(test)]
@@ -133,9 +186,9 @@ mod tests {
             let [before, after] = [&solution.cells, &found].map(|cells| alternating(cells, 24));
             assert!(after < 0.25 * before, "{before} {after}");
             let sums = |cells: &[Moments]| {
-                let mut sums = [0.0; 9];
+                let mut sums = [0.0; 12];
                 for m in cells {
-                    let w = densities(m, problem.linear);
+                    let w = densities(m, None, problem.linear);
                     sums.iter_mut().zip(w).for_each(|(sum, w)| *sum += w);
                 }
                 sums
@@ -149,7 +202,7 @@ mod tests {
     #[test]
     fn uneven_cells_keep_their_contents_and_flat_fields() {
         let widths = [1.0, 2.0, 0.5, 3.0, 1.0];
-        let of = |value: f64| [value; 9];
+        let of = |value: f64| [value; 12];
         let mut fields: Vec<Densities> = [1.0, 3.0, 2.0, 7.0, 4.0].map(of).to_vec();
         let content = |fields: &[Densities]| -> f64 {
             (fields.iter().zip(widths)).map(|(w, h)| h * w[0]).sum()

@@ -22,6 +22,7 @@ Examples:
   rarefy cavity --delta 1 --cells 40 --in-time --reduced      steps in time, in the reduced velocity space: a minute on a CPU
   rarefy cavity --delta 10 --cells 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
   rarefy cavity --delta 1 --cells 160 --linear                the equation linearised about rest
+  rarefy cavity --gas nitrogen --pressure 100 --temperature 300 --size 1e-3   in SI units; molecules that rotate
   rarefy cavity --delta 10 --cells 64 --collision boltzmann --precision f32   hard spheres, by some 20 integrals of every cell: on a GPU
   rarefy cavity --resume cavity10/checkpoint.rarefy       go on where --checkpoint-every or Ctrl-C left it";
 

@@ -4,6 +4,7 @@ use plotters::style::RGBColor;
 use serde_json::{Value, json};
 
 use super::parameters::CavityArgs;
+use crate::bgk::steady::RotatingMoments;
 use crate::bgk::{Cavity, CavityResults, FaceFlux, Model, Moments, Space, Units};
 use crate::cli::contour::contour;
 use crate::cli::flow::{Counts, Outcome, image};
@@ -11,6 +12,7 @@ use crate::cli::known;
 use crate::cli::output;
 use crate::cli::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
 use crate::cli::report::Output;
+use crate::cli::rotation::{self, recorded};
 use crate::cli::summary::Summary;
 use crate::cli::text::{fixed, short};
 use crate::cli::vti::Image;
@@ -21,6 +23,8 @@ pub(in crate::cli) struct Found {
     pub(super) cavity: Cavity,
     pub(super) results: CavityResults,
     pub(super) moments: Vec<Moments>,
+    /// Rotation of the cells; empty where the molecules do not rotate.
+    pub(super) rotation: Vec<RotatingMoments>,
     pub(super) fluxes: [FaceFlux; 4],
 }
 
@@ -33,13 +37,16 @@ impl Outcome<CavityArgs> {
             flow,
             centre,
         } = self.found.results;
-        let result = json!({
+        let mut result = json!({
             "D": drag_wall,
             "D_wall": drag_wall,
             "D_cell": drag_cell,
             "G": flow,
             "vortex_centre": centre / self.found.cavity.delta,
         });
+        if let Some(rotation) = self.found.cavity.gas.rotating() {
+            result["rotation"] = recorded(&rotation);
+        }
         let moments = &self.found.moments;
         let mass = moments.iter().map(|m| m.density).sum::<f64>() / moments.len() as f64;
         let [left, right, bottom, top] = self.found.fluxes;
@@ -100,7 +107,9 @@ impl Outcome<CavityArgs> {
     fn fields(&self, units: Option<&Units>) -> Result<Image<'static>> {
         let side = [0.0, self.found.cavity.delta];
         let space = Space::rectangle([self.found.cavity.cells; 2], side, side)?;
-        Ok(image(&space, &self.found.moments, units))
+        let mut fields = image(&space, &self.found.moments, units);
+        rotation::add_fields(&mut fields, &self.found.rotation, units);
+        Ok(fields)
     }
 
     /// A centre line over its share of the side.

@@ -35,6 +35,8 @@ class CavityResult(FlowResult):
         Height of its centre on the vertical centre line.
     vertical, horizontal
         Positions and ``u_x/U``, ``u_y/U`` on the centre lines.
+    temperature_translational, temperature_rotational, qx_rotational, qy_rotational
+        Of molecules that rotate: both temperatures, and the part of the heat flux that is internal energy; else None.
     discretisation_error, accuracy
         Errors of ``drag_wall``, ``flow``, ``centre`` and ``drag_cell``, as those of :class:`ShockResult`.
     """
@@ -48,9 +50,14 @@ class CavityResult(FlowResult):
     horizontal: tuple[Array, Array]
     status: str
     residuals: Array
+    temperature_translational: Array | None = None
+    temperature_rotational: Array | None = None
+    qx_rotational: Array | None = None
+    qy_rotational: Array | None = None
     discretisation_error: Errors | None = None
     accuracy: dict[str, Any] | None = None
 
+    _columns = (*FlowResult._columns, "temperature_translational", "temperature_rotational", "qx_rotational", "qy_rotational")
     _swept = "drag_wall"
 
     def plot(self, name: str = "temperature", ax: Any = None) -> Any:
@@ -87,6 +94,9 @@ def cavity(
     model: Model | None = None,
     prandtl: float | None = None,
     omega: float | None = None,
+    internal_dof: float | None = None,
+    z_rot: float | None = None,
+    eucken: tuple[float, float] | None = None,
     scattering: str | None = None,
     method: Method | None = None,
     order: Literal[2, 4] | None = None,
@@ -110,7 +120,7 @@ def cavity(
     cells
         Cells along a side.
     collisions
-        ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral, which wants a GPU beyond a few hundred cells.
+        ``"model"``: BGK, Shakhov or, in steady flows, polyatomic; ``"boltzmann"``: the collision integral, which wants a GPU beyond a few hundred cells.
     velocities, quadrature, vmax
         ``"polar"``: directions of a quadrant and speeds (steady only, default there); ``"half-range"``: Gauss nodes along x and y;
         ``"midpoint"``: of a box of half-width ``vmax`` (4.5). v_z is integrated out. With ``collisions="boltzmann"`` one number (20) along each
@@ -119,7 +129,7 @@ def cavity(
         Speed of the lid and accommodation coefficient of the walls.
     steady, linear
         Whether to solve for the steady flow directly, and linearised about rest. With ``time`` or ``dt`` the flow runs in time.
-    time, rtol, iterations, dt, scheme, model, prandtl, omega, scattering, method, order, correction, sphere, verify, accuracy, progress, backend, precision, threads
+    time, rtol, iterations, dt, scheme, model, prandtl, omega, internal_dof, z_rot, eucken, scattering, method, order, correction, sphere, verify, accuracy, progress, backend, precision, threads
         As for :func:`shock`.
 
     Returns
@@ -137,9 +147,10 @@ def cavity(
     delta = rarefaction(delta, kn)
     boltzmann = collisions == "boltzmann"
     steady = steady and time is None and dt is None
-    walls = given(lid=lid, accommodation=accommodation, gas=gas(model, prandtl, omega))
+    walls = given(lid=lid, accommodation=accommodation, gas=gas(model, prandtl, omega, rotation=(internal_dof, z_rot, eucken)))
     if boltzmann:
-        refuse("model", model=model, prandtl=prandtl, omega=omega, quadrature=quadrature, linear=linear or None)
+        turning = given(internal_dof=internal_dof, z_rot=z_rot, eucken=eucken)
+        refuse("model", model=model, prandtl=prandtl, omega=omega, quadrature=quadrature, linear=linear or None, **turning)
     else:
         refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction, sphere=sphere)
     rule = quadrature or ("polar" if steady else "half-range")
@@ -184,11 +195,14 @@ def cavity(
     flow = Flow("cavity", boltzmann, polar, int(in_box), cells, counts, unknowns, solve, first)
 
     def result(solver: Solver, course: dict[str, Any]) -> CavityResult:
-        fields, results = solver.found("fields", "cavity")
+        # In time no molecules rotate.
+        rotates = isinstance(solver, Iteration)
+        fields, results, *rotation = solver.found("fields", "cavity", *(["rotation"] if rotates else []))
         return CavityResult(
             x=solver.solver.centres(0),
             y=solver.solver.centres(1),
             **fields,
+            **(rotation[0] if rotation else {}),
             **results,
             **course,
             delta=delta,

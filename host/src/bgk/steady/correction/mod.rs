@@ -11,7 +11,7 @@
 //! and adds it to the moments of f. Where the defect vanishes the correction does too, so the fixed point is that of the sweeps alone; the
 //! closure only sets the rate. Transport coefficients of the models: `mu = T^omega / (2 nu_0)`, `kappa = 5 T^omega / (8 Pr nu_0)`.
 //!
-//! Molecules that rotate have a law of Fourier for two temperatures, and exchange energy with their rotation: [`rotating`], [`rotating_shock`].
+//! Molecules that rotate have a law of Fourier for two temperatures, and exchange energy with their rotation: [`rotating`], [`rotating_shock`], [`plane`].
 //!
 //! **Consistency.** A diamond cell's mean is that of its faces, in every moment. The correction is discretised alike: its unknowns are
 //! at faces (on a rectangle at vertices), and a cell's correction is the mean of theirs. A cell-centred diffusion operator diverges where
@@ -90,7 +90,8 @@ impl Correction {
             return 0;
         }
         let [nx, ny] = [0, 1].map(|d| problem.widths[d].len());
-        let [factors, working] = PlaneCorrection::bytes(nx, ny);
+        let rotates = problem.gas.rotating().is_some();
+        let [factors, working] = PlaneCorrection::bytes(nx, ny, rotates);
         factors.saturating_add(working)
     }
 

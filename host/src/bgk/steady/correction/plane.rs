@@ -9,7 +9,7 @@
 //! walls: normal velocity 0, stress and heat flux outwards u / sqrt(pi) and theta / sqrt(pi)
 //! ```
 //!
-//! in the units of the models, linearised at rest for a slow flow; discretised in [`operators`], solved in [`dissection`]. A fixed point without defects
+//! in the units of the models, with two temperatures of molecules that [rotate](rotating), linearised at rest for a slow flow; discretised in [`operators`], solved in [`dissection`]. A fixed point without defects
 //! stays one: only the rate depends on the equations here.
 //!
 //! **Bounds.** The pressure's checkerboard is filtered out of the defects of mass where cells are thin. The whole correction is damped where the
@@ -24,6 +24,7 @@
 
 mod dissection;
 mod operators;
+mod rotating;
 mod walls;
 
 use std::f64::consts::PI;
@@ -32,9 +33,10 @@ use rayon::prelude::*;
 
 use self::dissection::{Factors, Unknowns};
 use self::operators::{Local, VERTICES, edge};
+use self::rotating::Rotating;
 use self::walls::{AtWall, Lag, lags, return_changed};
 use super::laws::lag;
-use crate::bgk::steady::plan::{Plan, Side};
+use crate::bgk::steady::plan::{INTERNAL, Plan, Side};
 use crate::bgk::steady::sums::Swept;
 use crate::error::{Error, Result};
 
@@ -81,8 +83,8 @@ pub(in crate::bgk::steady) struct PlaneCorrection {
 
 /// Changes of the fields.
 struct Change {
-    /// Density, velocity, temperature, heat flux, by cell.
-    cells: Vec<[f64; 6]>,
+    /// Density, velocity, temperature, heat flux, by cell; of molecules that rotate those of translation, and temperature and heat flux of rotation.
+    cells: Vec<[f64; 9]>,
     /// By face.
     faces: Vec<AtWall>,
 }
@@ -92,7 +94,14 @@ impl Change {
     fn largest(&self, plan: &Plan, y: &[f64]) -> f64 {
         let changes = self.cells.iter().enumerate().map(|(cell, change)| {
             let [n, _, _, t] = plan.primitive(y, cell);
-            (change[0] / n).abs().max((change[3] / t).abs())
+            let most = (change[0] / n).abs().max((change[3] / t).abs());
+            match &plan.rotation {
+                None => most,
+                Some(rotation) => {
+                    let [_, t_r] = plan.temperatures(rotation, y, cell);
+                    most.max((change[6] / t_r).abs())
+                }
+            }
         });
         changes.fold(0.0, f64::max)
     }
@@ -136,8 +145,9 @@ impl PlaneCorrection {
     }
 
     /// Bytes that the factors take, and bytes beside them while they are computed.
-    pub(in crate::bgk::steady) fn bytes(nx: usize, ny: usize) -> [u64; 2] {
-        let bytes = [(1, false), (2, true)].map(|(of_vertex, pressure)| {
+    pub(in crate::bgk::steady) fn bytes(nx: usize, ny: usize, rotates: bool) -> [u64; 2] {
+        let temperatures = 1 + usize::from(rotates);
+        let bytes = [(temperatures, false), (2, true)].map(|(of_vertex, pressure)| {
             let unknowns = Unknowns {
                 fixed: Vec::new(),
                 nx,
@@ -234,6 +244,8 @@ impl PlaneCorrection {
             local.velocity = [ux, uy];
             local.viscosity = 0.5 * t.powf(plan.omega) / plan.frequency;
             local.conductivity = 1.25 * local.viscosity / plan.prandtl;
+            local.rotating =
+                (plan.rotation.as_ref()).map(|rotation| Rotating::new(plan, rotation, n, t));
         }
         self.factors = factor(&self.unknowns, &self.cells)?;
         self.about = x[..4 * cells].to_vec();
@@ -243,19 +255,28 @@ impl PlaneCorrection {
     /// The solution of the equations for the defects of a sweep.
     fn change(&self, plan: &Plan, x: &[f64], swept: &Swept, y: &[f64]) -> Change {
         let lag = |cell: usize, d: usize| lag(plan, x, y, 4 + d, cell);
-        let heat: Vec<[f64; 2]> = (0..plan.layout.cells)
-            .map(|cell| [lag(cell, 0), lag(cell, 1)])
+        let heat: Vec<[[f64; 2]; 2]> = (0..plan.layout.cells)
+            .map(|cell| match &plan.rotation {
+                None => [0, 1].map(|d| [lag(cell, d), 0.0]),
+                Some(rotation) => rotating::lags(plan, rotation, [x, y], cell),
+            })
             .collect();
         let lags = lags(plan, x, y);
         let defects = defects(plan, x, swept, y);
         let (mut first, mut second) = self.right_sides(plan, x, &defects, &heat);
+        self.add_internal(plan, [x, y], swept, &defects, &heat, &mut first);
         self.subtract_walls(plan, &lags, &mut first, &mut second);
         let (flow, mut theta) = self.solve(plan, x, first, &second);
         if plan.mirrored_by_walls() > 0.0 {
             // Walls that mirror hold the mean temperature loosely, however thin the gas is.
-            let level = theta.iter().sum::<f64>() / theta.len() as f64;
-            let undamped = (1.0 / self.damping - 1.0) * level;
-            theta.iter_mut().for_each(|theta| *theta += undamped);
+            let kinds = self.unknowns[0].of_vertex;
+            for kind in 0..kinds {
+                let values = || theta.iter().skip(kind).step_by(kinds);
+                let level = values().sum::<f64>() / values().count() as f64;
+                let undamped = (1.0 / self.damping - 1.0) * level;
+                let values = theta.iter_mut().skip(kind).step_by(kinds);
+                values.for_each(|theta| *theta += undamped);
+            }
         }
         let mut cells = self.change_of_cells(&flow, &theta, &heat);
         // No mass is gained.
@@ -276,7 +297,7 @@ impl PlaneCorrection {
         plan: &Plan,
         x: &[f64],
         defects: &[[f64; 4]],
-        heat: &[[f64; 2]],
+        heat: &[[[f64; 2]; 2]],
     ) -> (Vec<f64>, Vec<f64>) {
         let (nx, cells) = (plan.nx, plan.layout.cells);
         let mass = self.filtered(plan, defects.iter().map(|c| c[0]).collect());
@@ -292,11 +313,16 @@ impl PlaneCorrection {
                 } else {
                     plan.primitive(x, cell)[3]
                 };
+                let carried = plan
+                    .rotation
+                    .as_ref()
+                    .map_or(0.0, |rotation| rotating::carried(plan, rotation, x, cell));
+                let [along_x, along_y] = heat[cell].map(|kinds| kinds[0] + kinds[1]);
                 let heats = std::array::from_fn(|vertex| {
                     volume
-                        * (0.25 * (0.5 * ce - 1.25 * temperature * cn)
-                            + g[0][vertex] * heat[cell][0]
-                            + g[1][vertex] * heat[cell][1])
+                        * (0.25 * (0.5 * ce - (1.25 * temperature + carried) * cn)
+                            + g[0][vertex] * along_x
+                            + g[1][vertex] * along_y)
                 });
                 (heats, [0.25 * volume * cx, 0.25 * volume * cy])
             })
@@ -315,6 +341,32 @@ impl PlaneCorrection {
         (first, second)
     }
 
+    /// Adds the equation of internal energy to the right side of the temperatures, where the molecules rotate.
+    fn add_internal(
+        &self,
+        plan: &Plan,
+        [x, y]: [&[f64]; 2],
+        swept: &Swept,
+        defects: &[[f64; 4]],
+        heat: &[[[f64; 2]; 2]],
+        first: &mut [f64],
+    ) {
+        let (Some(rotation), Some(internal)) = (&plan.rotation, &swept.internal) else {
+            return;
+        };
+        for (cell, local) in self.cells.iter().enumerate() {
+            let (i, j) = (cell % plan.nx, cell / plan.nx);
+            let of = [internal.cells[cell][0], defects[cell][0]];
+            let gain = rotating::gain(plan, rotation, [x, y], cell, of);
+            let g = local.gradient();
+            for (vertex, [a, b]) in VERTICES.into_iter().enumerate() {
+                let lag = g[0][vertex] * heat[cell][0][1] + g[1][vertex] * heat[cell][1][1];
+                first[self.unknowns[0].vertex(i + a, j + b) + 1] +=
+                    local.volume() * (0.25 * gain + lag);
+            }
+        }
+    }
+
     /// Takes the stress and the heat flux of the walls that lag behind off the right sides.
     fn subtract_walls(&self, plan: &Plan, lags: &[Lag], first: &mut [f64], second: &mut [f64]) {
         let faces = plan.layout.faces;
@@ -326,7 +378,11 @@ impl PlaneCorrection {
                 let half = 0.5 * self.cells[cell].widths[1 - side / 2];
                 for vertex in edge(side) {
                     let [a, b] = VERTICES[vertex];
-                    first[self.unknowns[0].vertex(i + a, j + b)] -= half * lag.heat;
+                    let of_vertex = self.unknowns[0].vertex(i + a, j + b);
+                    first[of_vertex] -= half * (lag.heat + lag.internal);
+                    if plan.rotation.is_some() {
+                        first[of_vertex + 1] -= half * lag.internal;
+                    }
                     let along = self.unknowns[1].vertex(i + a, j + b) + 1 - side / 2;
                     second[along] -= half * lag.stress;
                 }
@@ -335,29 +391,49 @@ impl PlaneCorrection {
     }
 
     /// Changes of density, velocity, temperature and heat flux by a velocity with pressure and a temperature.
-    fn change_of_cells(&self, flow: &[f64], theta: &[f64], heat: &[[f64; 2]]) -> Vec<[f64; 6]> {
+    fn change_of_cells(
+        &self,
+        flow: &[f64],
+        theta: &[f64],
+        heat: &[[[f64; 2]; 2]],
+    ) -> Vec<[f64; 9]> {
         let nx = self.unknowns[0].nx;
         in_parallel(self.cells.len())
             .map(|cell| {
                 let (i, j) = (cell % nx, cell / nx);
                 let local = &self.cells[cell];
                 let g = local.gradient();
-                let mut mean = [0.0; 3];
-                let mut q = heat[cell];
+                let mut mean = [0.0; 4];
+                let [mut along_x, mut along_y] = heat[cell];
                 for (vertex, [a, b]) in VERTICES.into_iter().enumerate() {
-                    let value = theta[self.unknowns[0].vertex(i + a, j + b)];
+                    let values = self.temperatures(theta, i + a, j + b);
                     let of_vertex = self.unknowns[1].vertex(i + a, j + b);
                     mean[0] += 0.25 * flow[of_vertex];
                     mean[1] += 0.25 * flow[of_vertex + 1];
-                    mean[2] += 0.25 * value;
-                    q[0] -= local.conductivity * g[0][vertex] * value;
-                    q[1] -= local.conductivity * g[1][vertex] * value;
+                    mean[2] += 0.25 * values[0];
+                    mean[3] += 0.25 * values[1];
+                    for (kind, law) in local.conductivities().into_iter().enumerate() {
+                        let conducted = law[0] * values[0] + law[1] * values[1];
+                        along_x[kind] -= g[0][vertex] * conducted;
+                        along_y[kind] -= g[1][vertex] * conducted;
+                    }
                 }
                 let p = flow[self.unknowns[1].cell(i, j)];
                 let density = (2.0 * p - local.density * mean[2]) / local.temperature;
-                [density, mean[0], mean[1], mean[2], q[0], q[1]]
+                let [ux, uy, t, t_r] = mean;
+                let ([q_x, r_x], [q_y, r_y]) = (along_x, along_y);
+                [density, ux, uy, t, q_x, q_y, t_r, r_x, r_y]
             })
             .collect()
+    }
+
+    /// Temperatures of translation and rotation at a vertex; the second is none of single atoms.
+    fn temperatures(&self, theta: &[f64], i: usize, j: usize) -> [f64; 2] {
+        let at = self.unknowns[0].vertex(i, j);
+        match self.unknowns[0].of_vertex {
+            1 => [theta[at], 0.0],
+            _ => [theta[at], theta[at + 1]],
+        }
     }
 
     /// Changes at the walls by the same, and by a density that every cell gains.
@@ -377,10 +453,12 @@ impl PlaneCorrection {
                 let cell = plan.boundary_cell(side, face - faces[side]);
                 let (i, j) = (cell % plan.nx, cell / plan.nx);
                 let local = &self.cells[cell];
-                let [mut temperature, mut velocity] = [0.0; 2];
+                let [mut temperature, mut velocity, mut rotational] = [0.0; 3];
                 for vertex in edge(side) {
                     let [a, b] = VERTICES[vertex];
-                    temperature += 0.5 * theta[self.unknowns[0].vertex(i + a, j + b)];
+                    let values = self.temperatures(theta, i + a, j + b);
+                    temperature += 0.5 * values[0];
+                    rotational += 0.5 * values[1];
                     let along = self.unknowns[1].vertex(i + a, j + b) + 1 - side / 2;
                     velocity += 0.5 * flow[along];
                 }
@@ -396,6 +474,10 @@ impl PlaneCorrection {
                     temperature,
                     stress: rate * velocity + lags[face].stress,
                     heat: rate * temperature + lags[face].heat,
+                    rotational,
+                    internal: local.rotating.as_ref().map_or(0.0, |own| {
+                        rate * own.at_wall() * rotational + lags[face].internal
+                    }),
                     emitted: match (wall.tight, plan.linear) {
                         (false, _) => 0.0,
                         (true, true) => emitted,
@@ -431,21 +513,40 @@ impl PlaneCorrection {
         let states: Vec<[f64; 4]> = (0..plan.layout.cells)
             .map(|cell| plan.primitive(x, cell))
             .collect();
+        let rotational: Vec<f64> = match &plan.rotation {
+            None => Vec::new(),
+            Some(rotation) => (0..plan.layout.cells)
+                .map(|cell| plan.temperatures(rotation, x, cell)[1])
+                .collect(),
+        };
         for (cell, local) in self.cells.iter().enumerate() {
             let (i, j) = (cell % nx, cell / nx);
             let g = local.gradient();
-            let (mut gradient, mut mean) = ([0.0; 2], [0.0; 2]);
+            let (mut gradient, mut mean) = ([[0.0; 2]; 2], [0.0; 2]);
             for (vertex, [a, b]) in VERTICES.into_iter().enumerate() {
                 let temperature = around(plan, i + a, j + b, |cell| states[cell][3]);
+                let rotational = match rotational.is_empty() {
+                    true => 0.0,
+                    false => around(plan, i + a, j + b, |cell| rotational[cell]),
+                };
                 let of_vertex = self.unknowns[1].vertex(i + a, j + b);
                 for d in 0..2 {
-                    gradient[d] += g[d][vertex] * temperature;
+                    gradient[0][d] += g[d][vertex] * temperature;
+                    gradient[1][d] += g[d][vertex] * rotational;
                     mean[d] += 0.25 * flow[of_vertex + d];
                 }
             }
-            let carried = 1.25 * states[cell][0] * (mean[0] * gradient[0] + mean[1] * gradient[1]);
+            let [slope, of_rotation] =
+                gradient.map(|along| states[cell][0] * (mean[0] * along[0] + mean[1] * along[1]));
+            let quarter = local.rotating.as_ref().map_or(0.0, Rotating::at_wall);
+            let internal = quarter * of_rotation;
             for [a, b] in VERTICES {
-                right[self.unknowns[0].vertex(i + a, j + b)] -= 0.25 * local.volume() * carried;
+                let of_vertex = self.unknowns[0].vertex(i + a, j + b);
+                let share = 0.25 * local.volume();
+                right[of_vertex] -= share * (1.25 * slope + internal);
+                if local.rotating.is_some() {
+                    right[of_vertex + 1] -= share * internal;
+                }
             }
         }
     }
@@ -475,8 +576,16 @@ impl PlaneCorrection {
     fn add(&self, plan: &Plan, change: &Change, share: f64, y: &mut [f64]) {
         let cells = plan.layout.cells;
         for (cell, change) in change.cells.iter().enumerate() {
-            let [dn, dx, dy, dt, qx, qy] = change.map(|c| share * c);
+            let [dn, dx, dy, dt, qx, qy, theta, rx, ry] = change.map(|c| share * c);
+            let rotational =
+                (plan.rotation.as_ref()).map(|rotation| plan.temperatures(rotation, y, cell)[1]);
             plan.add_primitive(y, cell, [dn, dx, dy, dt]);
+            if let (Some(rotation), Some(rotational)) = (&plan.rotation, rotational) {
+                let [n, ..] = plan.primitive(y, cell);
+                y[INTERNAL * cells + cell] = plan.internal_energy(rotation, n, rotational + theta);
+                y[(INTERNAL + 1) * cells + cell] += rx;
+                y[(INTERNAL + 2) * cells + cell] += ry;
+            }
             if plan.shakhov {
                 y[4 * cells + cell] += qx;
                 y[5 * cells + cell] += qy;
@@ -495,16 +604,20 @@ impl PlaneCorrection {
     }
 }
 
-/// Defects of mass, momentum and energy about the moving gas, times the collision frequency, by cell.
+/// Defects of mass, momentum and energy, with that of rotation, about the moving gas, times the collision frequency, by cell.
 fn defects(plan: &Plan, x: &[f64], swept: &Swept, y: &[f64]) -> Vec<[f64; 4]> {
     let cells = plan.layout.cells;
     in_parallel(cells)
         .map(|cell| {
             let [n, ux, uy, t] = plan.primitive(x, cell);
-            let sums = [0, 1, 2, 3].map(|k| {
+            let mut sums = [0, 1, 2, 3].map(|k| {
                 let at = k * cells + cell;
                 (swept.defects.get(at).copied()).unwrap_or_else(|| y[at] - x[at])
             });
+            if plan.rotation.is_some() {
+                let at = INTERNAL * cells + cell;
+                sums[3] += y[at] - x[at];
+            }
             if plan.linear {
                 return sums.map(|c| c * plan.frequency);
             }
@@ -541,7 +654,8 @@ fn around(plan: &Plan, i: usize, j: usize, value: impl Fn(usize) -> f64) -> f64 
 /// The unknowns of the temperature, and of the velocity and pressure.
 fn unknowns(plan: &Plan) -> [Unknowns; 2] {
     let (nx, ny) = (plan.nx, plan.ny);
-    let temperature = Unknowns::new(nx, ny, 1, false);
+    let temperatures = 1 + usize::from(plan.rotation.is_some());
+    let temperature = Unknowns::new(nx, ny, temperatures, false);
     let mut flow = Unknowns::new(nx, ny, 2, true);
     for j in 0..=ny {
         for i in [0, nx] {
@@ -580,6 +694,8 @@ fn at_rest(plan: &Plan) -> Vec<Local> {
                     Some(wall) if at_side[side] => wall.share / (2.0 - wall.share),
                     _ => 0.0,
                 }),
+                rotating: (plan.rotation.as_ref())
+                    .map(|rotation| Rotating::new(plan, rotation, 1.0, 1.0)),
             }
         })
         .collect()

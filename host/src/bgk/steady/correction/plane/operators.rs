@@ -5,6 +5,7 @@
 //! has one value a cell. With vertex values `w`, a cell has the gradient `G w`, the mean `A w`, and a wall's edge the mean `E w`.
 
 use super::dissection::Element;
+use super::rotating::Rotating;
 
 /// Share of the viscosity, or conductivity, that acts on the checkerboard of the vertices, which has neither mean nor gradient.
 const CHECKERBOARD: f64 = 1e-3;
@@ -24,6 +25,8 @@ pub(super) struct Local {
     pub(super) conductivity: f64,
     /// `a / (2 - a)` of the wall west, east, south, north with accommodation `a`; zero where there is none.
     pub(super) walls: [f64; 4],
+    /// Laws of molecules that rotate.
+    pub(super) rotating: Option<Rotating>,
 }
 
 /// Vertices of a cell: south-west, south-east, north-west, north-east.
@@ -47,6 +50,14 @@ impl Local {
         self.walls[side] * self.density * (self.temperature / std::f64::consts::PI).sqrt()
     }
 
+    /// Conductivities of the heat fluxes of translation and rotation by both temperatures; of single atoms the first alone.
+    pub(super) fn conductivities(&self) -> [[f64; 2]; 2] {
+        match &self.rotating {
+            Some(rotating) => rotating.conductivity,
+            None => [[self.conductivity, 0.0], [0.0; 2]],
+        }
+    }
+
     /// Adds `scale E'E` of each wall's edge, times its accommodation, for the unknowns that `place` says by direction of the wall.
     fn add_walls(&self, matrix: &mut Element, place: impl Fn(usize, usize) -> Option<usize>) {
         for side in 0..4 {
@@ -66,20 +77,24 @@ impl Local {
         }
     }
 
-    /// The operator of the temperature.
+    /// The operator of the temperature, or of both where the molecules rotate.
     pub(super) fn temperature(&self) -> Element {
         let mut matrix = Element::default();
         let volume = self.volume();
         let g = self.gradient();
+        let [mut diffusion, mut convection] = [[[0.0; 4]; 4]; 2];
         for row in 0..4 {
             for column in 0..4 {
-                let diffusion = g[0][row] * g[0][column] + g[1][row] * g[1][column];
-                let convection =
-                    (g[0][row] * self.velocity[0] + g[1][row] * self.velocity[1]) * 0.25;
-                matrix[row][column] = self.conductivity
-                    * (volume * diffusion + CHECKERBOARD * checkerboard(row, column))
-                    - 1.25 * self.density * volume * convection;
+                let slopes = g[0][row] * g[0][column] + g[1][row] * g[1][column];
+                diffusion[row][column] = volume * slopes + CHECKERBOARD * checkerboard(row, column);
+                let along = g[0][row] * self.velocity[0] + g[1][row] * self.velocity[1];
+                convection[row][column] = 0.25 * self.density * volume * along;
+                matrix[row][column] =
+                    self.conductivity * diffusion[row][column] - 1.25 * convection[row][column];
             }
+        }
+        if let Some(rotating) = &self.rotating {
+            return rotating.operator(self, &diffusion, &convection);
         }
         self.add_walls(&mut matrix, |_, vertex| Some(vertex));
         matrix
@@ -151,6 +166,7 @@ mod tests {
             viscosity: 0.5,
             conductivity: 0.6,
             walls: [0.0; 4],
+            rotating: None,
         }
     }
 

@@ -16,6 +16,9 @@ pub(super) struct AtWall {
     pub(super) heat: f64,
     /// Density that the wall emits.
     pub(super) emitted: f64,
+    /// Temperature of rotation, and internal energy that goes outwards.
+    pub(super) rotational: f64,
+    pub(super) internal: f64,
 }
 
 /// Fluxes outwards through a wall's face that the returning molecules cause by being those of the last sweep.
@@ -23,6 +26,7 @@ pub(super) struct AtWall {
 pub(super) struct Lag {
     pub(super) stress: f64,
     pub(super) heat: f64,
+    pub(super) internal: f64,
 }
 
 /// Adds to the molecules that return at a wall, or mirror, how the outgoing ones change.
@@ -36,6 +40,7 @@ pub(super) fn return_changed(
 ) {
     let half_k = 0.5 * plan.internal;
     let count = plan.nodes.len();
+    let mut internal = Vec::new();
     let (first, second) =
         y[wall.offset..][..2 * faces.len() * count].split_at_mut(faces.len() * count);
     for (node, &[vx, vy, vz2, _]) in plan.nodes.iter().enumerate() {
@@ -62,7 +67,20 @@ pub(super) fn return_changed(
                 + k * (square - 2.5);
             first[face * count + node] += weight * value;
             second[face * count + node] += weight * half_k * (value + change.temperature + k);
+            if let Some(rotation) = &plan.rotation {
+                internal.push((wall.internal + face * count + node, {
+                    let half = 0.5 * rotation.freedom;
+                    let energy = match plan.linear {
+                        true => half * change.rotational,
+                        false => half * (value + change.rotational),
+                    };
+                    weight * (energy + 4.0 * normal * change.internal)
+                }));
+            }
         }
+    }
+    for (at, change) in internal {
+        y[at] += change;
     }
 }
 
@@ -71,7 +89,7 @@ pub(super) fn return_changed(
 /// Of the molecules that a wall with accommodation `a` does not accommodate, those of the last sweep return. Half-range balances of mass,
 /// momentum and energy with the distribution of Newton's and Fourier's law determine the fluxes outwards
 /// `stress = a/(2-a) u/sqrt(pi) - 2/(2-a) r_t`, `heat = a/(2-a) theta/sqrt(pi) + M/4 - 2/(2-a) (r_e - r_m)`, with the fluxes `r` of what
-/// leaves now less what left before, times `1 - a`, and the mass `M` that leaves more than comes in.
+/// leaves now less what left before, times `1 - a`, and the mass `M` that leaves more than comes in. Internal energy has the law of heat, without the mass `M`.
 pub(super) fn lags(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<Lag> {
     let faces = plan.layout.faces;
     let at = plan.layout.faces_at();
@@ -85,7 +103,7 @@ pub(super) fn lags(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<Lag> {
             .filter(|&node| returned && plan.leaves(side, node))
             .collect();
         for face in 0..here {
-            let [mut mass, mut stress, mut energy] = [0.0; 3];
+            let [mut mass, mut stress, mut energy, mut internal] = [0.0; 4];
             for &node in &outgoing {
                 let [vx, vy, vz2, w] = plan.nodes[node];
                 let normal = plan.speeds[node][side / 2].abs();
@@ -95,8 +113,17 @@ pub(super) fn lags(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<Lag> {
                 mass += f;
                 stress += along * f;
                 energy += 0.5 * ((vx * vx + vy * vy + vz2) * f + h);
+                if let Some(rotation) = &plan.rotation {
+                    let at = wall.internal + face * count + node;
+                    let carried = match plan.linear {
+                        true => 0.0,
+                        false => 0.25 * rotation.freedom * f,
+                    };
+                    internal += 0.5 * w * normal * (y[at] - x[at]) - carried;
+                }
             }
-            let [mass, stress, energy] = [mass, stress, energy].map(|r| (1.0 - wall.share) * r);
+            let [mass, stress, energy, internal] =
+                [mass, stress, energy, internal].map(|r| (1.0 - wall.share) * r);
             let k = faces[side] + face;
             let emitted = if wall.tight {
                 wall.share * wall.rate[0] * (y[at + k] - x[at + k])
@@ -107,6 +134,7 @@ pub(super) fn lags(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<Lag> {
             lags[k] = Lag {
                 stress: factor * stress,
                 heat: factor * (energy - mass) + 0.25 * (mass + emitted),
+                internal: factor * internal,
             };
         }
     }
