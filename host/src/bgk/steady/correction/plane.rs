@@ -476,7 +476,7 @@ impl PlaneCorrection {
                     heat: rate * temperature + lags[face].heat,
                     rotational,
                     internal: local.rotating.as_ref().map_or(0.0, |own| {
-                        rate * own.at_wall() * rotational + lags[face].internal
+                        rate * own.quarter * rotational + lags[face].internal
                     }),
                     emitted: match (wall.tight, plan.linear) {
                         (false, _) => 0.0,
@@ -538,7 +538,7 @@ impl PlaneCorrection {
             }
             let [slope, of_rotation] =
                 gradient.map(|along| states[cell][0] * (mean[0] * along[0] + mean[1] * along[1]));
-            let quarter = local.rotating.as_ref().map_or(0.0, Rotating::at_wall);
+            let quarter = local.rotating.as_ref().map_or(0.0, |own| own.quarter);
             let internal = quarter * of_rotation;
             for [a, b] in VERTICES {
                 let of_vertex = self.unknowns[0].vertex(i + a, j + b);

@@ -94,9 +94,44 @@ impl Local {
             }
         }
         if let Some(rotating) = &self.rotating {
-            return rotating.operator(self, &diffusion, &convection);
+            return self.temperatures(rotating, &diffusion, &convection);
         }
         self.add_walls(&mut matrix, |_, vertex| Some(vertex));
+        matrix
+    }
+
+    /// The operator of both temperatures, `2 vertex + k` with the whole energy first, from that of diffusion and of convection by the flow.
+    fn temperatures(
+        &self,
+        rotating: &Rotating,
+        diffusion: &[[f64; 4]; 4],
+        convection: &[[f64; 4]; 4],
+    ) -> Element {
+        let mut matrix = Element::default();
+        let [[tt, tr], [rt, rr]] = rotating.conductivity;
+        let quarter = rotating.quarter;
+        // The mean of a cell, weighted alike.
+        let exchanged = rotating.exchange * self.volume() / 16.0;
+        for row in 0..4 {
+            for column in 0..4 {
+                let (d, c) = (diffusion[row][column], convection[row][column]);
+                let carried = quarter * c;
+                matrix[2 * row][2 * column] = (tt + rt) * d - 1.25 * c;
+                matrix[2 * row][2 * column + 1] = (tr + rr) * d - carried;
+                matrix[2 * row + 1][2 * column] = rt * d - exchanged;
+                matrix[2 * row + 1][2 * column + 1] = rr * d - carried + exchanged;
+            }
+        }
+        for side in 0..4 {
+            let scale = 0.25 * self.wall_rate(side) * self.widths[1 - side / 2];
+            for row in edge(side) {
+                for column in edge(side) {
+                    matrix[2 * row][2 * column] += scale;
+                    matrix[2 * row][2 * column + 1] += quarter * scale;
+                    matrix[2 * row + 1][2 * column + 1] += quarter * scale;
+                }
+            }
+        }
         matrix
     }
 

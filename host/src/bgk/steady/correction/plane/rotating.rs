@@ -10,8 +10,6 @@
 //!
 //! with the changes of both temperatures on the left, `c_I` the change of internal energy by an iteration, `c_S` its sum of `E - S_E`, and `X = nu n (d/4) 3/((3 + d) Z)`.
 
-use super::dissection::Element;
-use super::operators::{Local, edge};
 use crate::bgk::Rotation;
 use crate::bgk::rotation::Matrix;
 use crate::bgk::steady::plan::{INTERNAL, Plan};
@@ -20,11 +18,11 @@ use crate::bgk::steady::plan::{INTERNAL, Plan};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rotating {
     /// A quarter of the internal degrees of freedom.
-    quarter: f64,
+    pub(super) quarter: f64,
     /// Conductivities of both temperatures.
     pub(super) conductivity: Matrix,
     /// Rate of internal energy that a cell gains, over `T_t - T_r`.
-    exchange: f64,
+    pub(super) exchange: f64,
 }
 
 impl Rotating {
@@ -37,45 +35,6 @@ impl Rotating {
             conductivity: conduction.map(|row| row.map(|part| viscosity * part)),
             exchange: exchange(plan, rotation, density, temperature),
         }
-    }
-
-    /// The operator of both temperatures of a cell, `2 vertex + k`, from that of diffusion and of convection by the flow.
-    pub(super) fn operator(
-        &self,
-        cell: &Local,
-        diffusion: &[[f64; 4]; 4],
-        convection: &[[f64; 4]; 4],
-    ) -> Element {
-        let mut matrix = Element::default();
-        let [[tt, tr], [rt, rr]] = self.conductivity;
-        // The mean of a cell, weighted alike.
-        let exchanged = self.exchange * cell.volume() / 16.0;
-        for row in 0..4 {
-            for column in 0..4 {
-                let (d, c) = (diffusion[row][column], convection[row][column]);
-                let carried = self.quarter * c;
-                matrix[2 * row][2 * column] = (tt + rt) * d - 1.25 * c;
-                matrix[2 * row][2 * column + 1] = (tr + rr) * d - carried;
-                matrix[2 * row + 1][2 * column] = rt * d - exchanged;
-                matrix[2 * row + 1][2 * column + 1] = rr * d - carried + exchanged;
-            }
-        }
-        for side in 0..4 {
-            let scale = 0.25 * cell.wall_rate(side) * cell.widths[1 - side / 2];
-            for row in edge(side) {
-                for column in edge(side) {
-                    matrix[2 * row][2 * column] += scale;
-                    matrix[2 * row][2 * column + 1] += self.quarter * scale;
-                    matrix[2 * row + 1][2 * column + 1] += self.quarter * scale;
-                }
-            }
-        }
-        matrix
-    }
-
-    /// Internal energy that goes to a wall, per unit of its rate and of the change of the temperature of rotation.
-    pub(super) fn at_wall(&self) -> f64 {
-        self.quarter
     }
 }
 
