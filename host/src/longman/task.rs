@@ -660,7 +660,7 @@ impl Task {
     ) -> Result<Option<Integral>> {
         settings.check()?;
         let invalid = Ok(Some(Integral::without_value(Status::InvalidArgument)));
-        let usual = lower >= 0.0 && lower < f64::INFINITY && upper == f64::INFINITY;
+        let usual = (0.0..f64::INFINITY).contains(&lower) && upper == f64::INFINITY;
         let known = values.len() == self.parameters().len() && values.iter().all(|v| v.is_finite());
         let (sides, kind, frequency) = match &self.form {
             Form::Oscillating {
