@@ -375,8 +375,11 @@ fn kernels_believe_no_wrong_random_integral() {
                 };
                 let found = rows(&task, &machine, &lower, &values, &settings, precision);
                 for (case, found) in cases.iter().zip(found) {
-                    let exact: Option<f64> =
-                        case["exact"].as_str().map(|text| text.parse().unwrap());
+                    let exact: Option<f64> = match &case["params"]["w"] {
+                        // The data are of a time when the frequency 0 was refused.
+                        w if oscillator == "sin" && w.as_f64() == Some(0.0) => Some(0.0),
+                        _ => case["exact"].as_str().map(|text| text.parse().unwrap()),
+                    };
                     let right = exact.is_some_and(|exact| {
                         (found.value - exact).abs()
                             <= found

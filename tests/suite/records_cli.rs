@@ -60,8 +60,7 @@ fn result_of(line: &str) -> Value {
 fn the_chapters_list_the_keys_of_results() {
     let keys = documented();
     let air = "--gas air --pressure 10 --temperature 300";
-    let si = "--gas argon --pressure 10 --temperature 300";
-    let plates = format!("{si} --size 1e-3 --cells 20");
+    let plates = format!("{air} --size 1e-3 --cells 20");
     for (command, line) in [
         ("relax", "relax --grid 8 --steps 1".to_owned()),
         (
@@ -85,10 +84,10 @@ fn the_chapters_list_the_keys_of_results() {
         ),
         (
             "cavity",
-            "cavity --steady --linear --cells 8 --velocities 4x4".to_owned(),
+            "cavity --steady --linear --cells 8 --velocities 4x4 --model polyatomic".to_owned(),
         ),
-        ("couette", format!("couette {air} --size 1e-3 --cells 20")),
-        ("fourier", format!("fourier {air} --size 1e-3 --cells 20")),
+        ("couette", format!("couette {plates}")),
+        ("fourier", format!("fourier {plates}")),
         ("poiseuille", format!("poiseuille {plates}")),
         (
             "longman",

@@ -125,6 +125,11 @@ impl Graph {
                 _ => {}
             }
         }
+        if let (Some(u), Some(v)) = (self.logarithm(a), self.logarithm(b)) {
+            let (_, less) = self.difference_of(u, v);
+            let relative = self.binary(Divide, less, v);
+            return Some(self.unary(Ln1p, relative));
+        }
         let (first, second) = (self.applied(a), self.applied(b));
         if let (Some((f, u, p)), Some((g, v, q))) = (first, second)
             && f == g
@@ -134,10 +139,6 @@ impl Graph {
                 Exp => {
                     let (factor, rest) = (self.unary(Exp, v), self.unary(Expm1, less));
                     return Some(self.product(factor, rest));
-                }
-                Ln => {
-                    let relative = self.binary(Divide, less, v);
-                    return Some(self.unary(Ln1p, relative));
                 }
                 Tanh if !self.depends_on_x(less) => {
                     let [cu, cv] = [u, v].map(|w| self.unary(Cosh, w));
@@ -172,6 +173,18 @@ impl Graph {
             return Some(self.minus(opposite));
         }
         None
+    }
+
+    /// The argument of a logarithm, also of one that has become ln(1 + u).
+    fn logarithm(&mut self, node: u32) -> Option<u32> {
+        match self.applied(node)? {
+            (Operation::Ln, u, _) => Some(u),
+            (Operation::Ln1p, u, _) => {
+                let one = self.one();
+                Some(self.binary(Operation::Add, one, u))
+            }
+            _ => None,
+        }
     }
 
     fn stable_logarithm(&mut self, a: u32) -> Option<u32> {
@@ -335,6 +348,8 @@ mod tests {
             ("ln(1+exp(-x))", 50.0, (-50.0_f64).exp()),
             ("ln((x+2)/(x+1))", 1e18, 1e-18),
             ("ln(x+2)-ln(x+1)", 1e18, 1e-18),
+            ("ln(1+x)-ln(x+4)", 1e18, -3e-18),
+            ("ln(1+x)-ln(3+x)", 1e18, -2e-18),
             ("exp(1/(1+x))-1", 1e18, 1e-18),
             ("exp(-x)-exp(-1.5*x)", 1e-18, 0.5e-18),
             (
