@@ -204,3 +204,32 @@ fn amplitudes_that_cancel_or_overflow_have_proofs() {
         );
     }
 }
+
+/// A root less 1 has an identity. Rounded constants such as sqrt(2) have none: their rounding would be a part of the amplitude.
+#[test]
+fn roots_less_numbers_keep_what_the_numbers_are() {
+    let all = (0.0, INFINITY);
+    for (amplitude, oscillator, frequency, right) in [
+        ("sqrt(1+exp(-x))-1", "cos", 2.0, 0.078_241_862_275_743_38),
+        ("sqrt(4+exp(-x))-2", "sin", 3.0, 0.071_687_262_891_606_16),
+        (
+            "1-sqrt(1+(1+x)^(-2))",
+            "cos",
+            1.0,
+            -0.163_612_201_931_631_94,
+        ),
+    ] {
+        let found = integral(amplitude, oscillator, frequency, all);
+        has_value(&found, right, amplitude);
+    }
+    for amplitude in [
+        "sqrt(2+exp(-x-18))-sqrt(2)",
+        "1-sqrt(2+exp(-x-18))/sqrt(2)",
+        "ln(x+sqrt(2)^2)-ln(x+2)",
+        "sqrt(x+1)-1",
+        "1-sqrt(1-tanh(x))",
+    ] {
+        let found = integral(amplitude, "bessel:2.5", 1.0, all);
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+    }
+}

@@ -77,7 +77,8 @@ impl Graph {
     fn stable_difference(&mut self, a: u32, b: u32) -> Option<u32> {
         use Operation::*;
         let is_one = |graph: &Self, node: u32| graph.number(node) == Some(1.0);
-        if is_one(self, b) {
+        let root = matches!(self.applied(a), Some((SquareRoot, ..)));
+        if is_one(self, b) && !root {
             // f - 1
             let (operation, u, v) = self.applied(a)?;
             return match operation {
@@ -118,7 +119,7 @@ impl Graph {
                     return Some(self.minus(opposite));
                 }
                 Divide => {
-                    let (shared, less) = self.difference_of(v, u);
+                    let (shared, less) = self.difference_of(v, u)?;
                     let above = self.stable_difference(v, u).or(shared.then_some(less))?;
                     return Some(self.binary(Divide, above, v));
                 }
@@ -126,7 +127,7 @@ impl Graph {
             }
         }
         if let (Some(u), Some(v)) = (self.logarithm(a), self.logarithm(b)) {
-            let (_, less) = self.difference_of(u, v);
+            let (_, less) = self.difference_of(u, v)?;
             let relative = self.binary(Divide, less, v);
             return Some(self.unary(Ln1p, relative));
         }
@@ -134,7 +135,7 @@ impl Graph {
         if let (Some((f, u, p)), Some((g, v, q))) = (first, second)
             && f == g
         {
-            let (shared, less) = self.difference_of(u, v);
+            let (shared, less) = self.difference_of(u, v)?;
             match f {
                 Exp => {
                     let (factor, rest) = (self.unary(Exp, v), self.unary(Expm1, less));
@@ -151,16 +152,18 @@ impl Graph {
                     return Some(self.binary(Divide, less, sum));
                 }
                 Divide if u == v => {
-                    let (_, less) = self.difference_of(q, p);
+                    let (_, less) = self.difference_of(q, p)?;
                     let (above, below) = (self.product(u, less), self.product(p, q));
                     return Some(self.binary(Divide, above, below));
                 }
                 _ => {}
             }
         }
-        if let Some((SquareRoot, u, _)) = first {
+        if let Some((SquareRoot, u, _)) = first
+            && self.number(b).is_none_or(has_exact_square)
+        {
             let square = self.binary(Multiply, b, b);
-            let (shared, less) = self.difference_of(u, square);
+            let (shared, less) = self.difference_of(u, square)?;
             if shared {
                 let sum = self.binary(Add, a, b);
                 return Some(self.binary(Divide, less, sum));
@@ -198,7 +201,7 @@ impl Graph {
                 Some(self.unary(Ln1p, minus))
             }
             Divide => {
-                let (shared, less) = self.difference_of(u, v);
+                let (shared, less) = self.difference_of(u, v)?;
                 let relative = shared.then(|| self.binary(Divide, less, v))?;
                 Some(self.unary(Ln1p, relative))
             }
@@ -225,9 +228,9 @@ impl Graph {
         let quotient = operation == Divide;
         let opposite = self.minus(v.argument);
         let (_, exponent) = if quotient {
-            self.difference_of(u.argument, v.argument)
+            self.difference_of(u.argument, v.argument)?
         } else {
-            self.difference_of(u.argument, opposite)
+            self.difference_of(u.argument, opposite)?
         };
         let mut found = self.unary(Exp, exponent);
         for (part, below) in [(u, false), (v, quotient)] {
@@ -259,30 +262,42 @@ impl Graph {
         self.binary(Operation::Divide, above, below)
     }
 
-    /// a - b without the terms that both have, and whether there are any.
-    fn difference_of(&mut self, a: u32, b: u32) -> (bool, u32) {
+    /// a - b without the terms that both have, and whether there are any. None where numbers leave little but rounding.
+    fn difference_of(&mut self, a: u32, b: u32) -> Option<(bool, u32)> {
         if let (Some((k, c)), Some((l, d))) = (self.linear(a), self.linear(b)) {
+            for (a, b) in [(k, l), (c, d)] {
+                if let (Some(a), Some(b)) = (self.number(a), self.number(b))
+                    && !is_trusted(a - b, a.abs().max(b.abs()))
+                {
+                    return None;
+                }
+            }
             let (slope, rest) = (self.difference(k, l), self.difference(c, d));
             let x = self.add(Node::X);
             let rise = self.product(slope, x);
-            return (true, self.sum(rise, rest));
+            return Some((true, self.sum(rise, rest)));
         }
         let mut terms: Vec<(Option<u32>, f64)> = Vec::new();
         self.flatten(a, 1.0, &mut terms);
         let own = terms.len();
         self.flatten(b, -1.0, &mut terms);
-        let (mut kept, mut shared) = (Vec::<(Option<u32>, f64)>::new(), false);
+        // The factor of each term, and the sum of the magnitudes that are in it.
+        let (mut kept, mut shared) = (Vec::<(Option<u32>, f64, f64)>::new(), false);
         for (i, (node, factor)) in terms.into_iter().enumerate() {
-            match kept.iter_mut().find(|(known, _)| *known == node) {
-                Some((_, sum)) => {
+            match kept.iter_mut().find(|(known, ..)| *known == node) {
+                Some((_, sum, size)) => {
                     *sum += factor;
+                    *size += factor.abs();
                     shared |= i >= own;
                 }
-                None => kept.push((node, factor)),
+                None => kept.push((node, factor, factor.abs())),
             }
         }
+        if !kept.iter().all(|(_, sum, size)| is_trusted(*sum, *size)) {
+            return None;
+        }
         let mut sum = self.add(Node::Number(0.0));
-        for (node, factor) in kept {
+        for (node, factor, _) in kept {
             let term = match node {
                 None => self.add(Node::Number(factor)),
                 Some(_) if factor == 0.0 => continue,
@@ -291,7 +306,7 @@ impl Graph {
             };
             sum = self.sum(sum, term);
         }
-        (shared, sum)
+        Some((shared, sum))
     }
 
     /// The terms of a sum, each a node and its number; numbers have no node.
@@ -324,6 +339,16 @@ impl Graph {
 /// Terms of a sum that are looked at.
 const MOST_TERMS: usize = 16;
 
+/// Whether a sum of numbers of this size is more than the rounding of constants such as sqrt(2), or nothing at all.
+fn is_trusted(sum: f64, size: f64) -> bool {
+    sum == 0.0 || sum.abs() > 1e-6 * size
+}
+
+/// Whether a number has its square among the numbers of f64. One that was rounded, such as sqrt(2), has not.
+fn has_exact_square(number: f64) -> bool {
+    number.mul_add(number, -(number * number)) == 0.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Evaluator, Program};
@@ -348,6 +373,9 @@ mod tests {
             ("ln(1+exp(-x))", 50.0, (-50.0_f64).exp()),
             ("ln((x+2)/(x+1))", 1e18, 1e-18),
             ("ln(x+2)-ln(x+1)", 1e18, 1e-18),
+            ("sqrt(1+exp(-x))-1", 50.0, 0.5 * (-50.0_f64).exp()),
+            ("sqrt(x+1)-1", 1e-18, 0.5e-18),
+            ("sqrt(4+exp(-x))-2", 50.0, 0.25 * (-50.0_f64).exp()),
             ("ln(1+x)-ln(x+4)", 1e18, -3e-18),
             ("ln(1+x)-ln(3+x)", 1e18, -2e-18),
             ("exp(1/(1+x))-1", 1e18, 1e-18),
@@ -382,6 +410,11 @@ mod tests {
             "x-3",
             "sqrt(x)-x",
             "tanh(x)-tanh(2*x)",
+            // The rounding of constants would be taken for a difference.
+            "sqrt(2+exp(-x))-sqrt(2)",
+            "1-sqrt(2+exp(-x))/sqrt(2)",
+            "ln(x+sqrt(2)^2)-ln(x+2)",
+            "tanh(x+(0.1+0.2))-tanh(x+0.3)",
         ] {
             assert!(
                 Expression::parse(text).unwrap().stable().is_none(),
