@@ -60,13 +60,14 @@ fn put(into: &Bound<'_, PyDict>, given: &Bound<'_, PyDict>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether both are dictionaries and the second has no key that the first has not: otherwise it is another variant, and replaces the first.
+/// Whether both are dictionaries and the second has no key that the first may not have: otherwise it is another variant, and replaces the first.
 fn has_all_keys(known: &Bound<'_, PyAny>, given: &Bound<'_, PyAny>) -> PyResult<bool> {
     let (Ok(known), Ok(given)) = (known.cast::<PyDict>(), given.cast::<PyDict>()) else {
         return Ok(false);
     };
     for key in given.keys() {
-        if !known.contains(key)? {
+        let name: String = key.extract()?;
+        if !known.contains(&name)? && !UNSET.contains(&name.as_str()) {
             return Ok(false);
         }
     }
