@@ -258,7 +258,12 @@ impl Piece<'_> {
         };
         let mut pieces = Vec::new();
         if self.from < begin {
-            pieces.push(Piece { to: begin, ..*self });
+            pieces.push(Piece {
+                imaginary: false,
+                factor: 1.0,
+                to: begin,
+                ..*self
+            });
         }
         for (side, beat) in terms {
             let mut add = |factor: f64, wave: Option<Oscillator>| {
@@ -280,12 +285,6 @@ impl Piece<'_> {
                 add(beat.cosine, Some(Oscillator::Cos));
                 add(beat.sine, Some(Oscillator::Sin));
             }
-        }
-        for piece in &mut pieces {
-            piece.imaginary = false;
-        }
-        if let Some(first) = pieces.first_mut().filter(|piece| piece.to < f64::INFINITY) {
-            first.factor = 1.0;
         }
         Ok(Some(sum(&pieces, row, settings)?))
     }

@@ -67,9 +67,7 @@ impl Side {
             expression,
         })
     }
-}
 
-impl Side {
     fn stable(expression: &Expression) -> Option<Box<Self>> {
         let expression = expression.stable()?;
         let program = Program::compile(&expression).ok()?;

@@ -4,6 +4,7 @@ use rarefy_kernels::flow::ring::layout::{QUADS, RingShape, code, ring, side, uni
 use rarefy_kernels::flow::ring::sweep as kernels;
 use rarefy_kernels::{Element, Quad, Real};
 
+use super::sweep::families;
 use crate::compute::Precision;
 use crate::error::{Error, Result};
 use crate::flow::rings::Rings;
@@ -284,9 +285,10 @@ impl Plan {
     /// The division with the fewest steps among those that have all units at once on the machine, where it has the threads.
     fn new(sweep: &Sweep<'_>, limits: &Limits, size: u32) -> Self {
         let [nx, nr, _] = sweep.space.counts().map(|n| n as u32);
-        let work = Work::new(sweep);
-        let units = (work.units.len() / unit::LEN) as u32;
-        let directions = sweep.nodes.turn.as_ref().map_or(2, Turn::len) as u32 / 2 + 1;
+        let angles = sweep.nodes.turn.as_ref().map_or(2, Turn::len);
+        let together = families(sweep.mirrors)[0].len();
+        let units = (sweep.nodes.len() / (angles * together)) as u32;
+        let directions = angles as u32 / 2 + 1;
         let machine = limits.multiprocessors.max(1);
         let most = THREADS_BY_BYTES / size;
         let room = (most / units.div_ceil(machine).max(1)).max(32);
@@ -362,14 +364,8 @@ impl Work {
     fn new(sweep: &Sweep<'_>) -> Self {
         let first = sweep.nodes.first;
         let angles = sweep.nodes.turn.as_ref().map_or(1, Turn::len);
-        // A mirror across the axis wants both signs of a pair, those that leave through it first.
-        let families: &[&[usize]] = match sweep.mirrors {
-            [true, ..] => &[&[1, 0]],
-            [_, true, ..] => &[&[0, 1]],
-            _ => &[&[0], &[1]],
-        };
         let mut units = Vec::new();
-        for family in families {
+        for family in families(sweep.mirrors) {
             let [start, end] = [first[family[0]], first[family[0] + 1]];
             for eight in (0..end - start).step_by(LANES * angles) {
                 for lane in 0..LANES {

@@ -21,7 +21,7 @@ use crate::flow::space::Kind;
 use crate::flow::turn::Turn;
 use crate::flow::volume::FREQUENCY;
 use crate::flow::volume::sweep::{
-    Found, Inflow, Input, NOTHING, Sweep, Swept, TASKS, Velocities, add,
+    Found, Inflow, Input, NOTHING, SIDES, Sweep, Swept, TASKS, Velocities, add,
 };
 use crate::maxwellian::lanes::{Job, LANES, Lanes, on_widest};
 
@@ -45,6 +45,15 @@ pub(in crate::flow) fn run(sweep: &Sweep<'_>, input: &Input) -> Result<Swept> {
     Ok(round.run())
 }
 
+/// Signs along the axis that are swept together: a mirror across the axis wants both, first the one that leaves through it.
+pub(super) fn families(mirrors: [bool; SIDES]) -> &'static [&'static [usize]] {
+    match mirrors {
+        [true, ..] => &[&[1, 0]],
+        [_, true, ..] => &[&[0, 1]],
+        _ => &[&[0], &[1]],
+    }
+}
+
 /// A sweep round an axis.
 struct Round<'a> {
     sweep: &'a Sweep<'a>,
@@ -60,13 +69,7 @@ impl Round<'_> {
         let mut swept = self.sweep.empty();
         let first = self.sweep.nodes.first;
         let eight = LANES * self.turn.len();
-        // A mirror across the axis wants both signs of an eight, those that leave through it first.
-        let families: &[&[usize]] = match self.sweep.mirrors {
-            [true, ..] => &[&[1, 0]],
-            [_, true, ..] => &[&[0, 1]],
-            _ => &[&[0], &[1]],
-        };
-        let units: Vec<(&[usize], usize)> = families
+        let units: Vec<(&[usize], usize)> = families(self.sweep.mirrors)
             .iter()
             .flat_map(|family| {
                 let len = first[family[0] + 1] - first[family[0]];

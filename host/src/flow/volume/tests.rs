@@ -225,6 +225,17 @@ fn flat(swept: &Swept) -> Vec<f64> {
 }
 
 /// The sums of lanes are those of plain loops, mirrors, periods, partial walls and stretched cells included.
+/// A flow after two iterations, whose state is not uniform.
+fn begun<'a>(problem: &'a Problem, case: &Case) -> Steady<'a> {
+    let mut steady = Steady::new(problem, &case.solver, &Machine::Cpu);
+    let solver = crate::flow::Solver {
+        iterations: 2,
+        ..case.solver
+    };
+    steady.solve(&solver, &mut |_, _| true).unwrap();
+    steady
+}
+
 #[test]
 fn sums_of_lanes_are_those_of_loops() {
     let lean = "
@@ -260,13 +271,7 @@ fn sums_of_lanes_are_those_of_loops() {
     for text in [lean, duct] {
         let case = case(text);
         let problem = Problem::new(&case, 1.0).unwrap();
-        let mut steady = Steady::new(&problem, &case.solver, &Machine::Cpu);
-        // A state that is not uniform.
-        let solver = crate::flow::Solver {
-            iterations: 2,
-            ..case.solver
-        };
-        steady.solve(&solver, &mut |_, _| true).unwrap();
+        let steady = begun(&problem, &case);
         let (sweep, input) = steady.parts();
         let found = flat(&Vectors.run(&sweep, &input).unwrap());
         let expected = flat(&Loops.run(&sweep, &input).unwrap());
@@ -339,12 +344,7 @@ fn sums_of_kernels_round_an_axis_are_those_of_loops() {
     for text in round() {
         let case = case(&text);
         let problem = Problem::new(&case, 1.0).unwrap();
-        let mut steady = Steady::new(&problem, &case.solver, &Machine::Cpu);
-        let solver = crate::flow::Solver {
-            iterations: 2,
-            ..case.solver
-        };
-        steady.solve(&solver, &mut |_, _| true).unwrap();
+        let steady = begun(&problem, &case);
         let (sweep, mut input) = steady.parts();
         assert!(!sweep.space.facets.is_empty());
         if !sweep.linear && sweep.mirrors[0] {
