@@ -30,6 +30,7 @@ mod divide;
 mod ledger;
 #[cfg(feature = "files")]
 mod notation;
+#[cfg(feature = "files")]
 mod quotes;
 mod sum;
 mod text;
