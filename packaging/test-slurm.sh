@@ -3,10 +3,10 @@
 #
 #     packaging/test-slurm.sh target/release/rarefy
 #
-# Without MPI the ranks need a driver and NCCL: those of tests/suite, in C, which need no GPU. The flow is computed on the CPU.
+# The ranks are connected as GPUs are and need a driver and NCCL: those of tests/suite, in C, which need no GPU. The flow is computed on the CPU.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[ $# = 1 ] || { echo "usage: test-slurm.sh PROGRAM, a rarefy without the feature mpi"; exit 2; }
+[ $# = 1 ] || { echo "usage: test-slurm.sh PROGRAM"; exit 2; }
 RAREFY=$(realpath "$1")
 export RAREFY
 folder=$(mktemp -d)
@@ -64,7 +64,7 @@ job() {
     local number=$1 ranks=$2
     shift 2
     env -u RAREFY_SECRET -u RAREFY_NCCL -u RAREFY_DEVICE -u CUDA_VISIBLE_DEVICES \
-        PATH="$folder/bin:$PATH" LD_LIBRARY_PATH="$folder/lib" RANKS="$ranks" SLURM_JOB_ID="$number" RUN="$folder/run" SRUN_PID="$folder/srun.pid" \
+        PATH="$folder/bin:$PATH" LD_LIBRARY_PATH="$folder/lib" RAREFY_TRANSPORT=nccl RANKS="$ranks" SLURM_JOB_ID="$number" RUN="$folder/run" SRUN_PID="$folder/srun.pid" \
         bash "$here/rarefy.sbatch" "$@"
 }
 

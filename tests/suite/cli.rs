@@ -1294,6 +1294,7 @@ fn ranks_of_a_launcher_are_refused() {
         command.env("OMPI_COMM_WORLD_SIZE", "4");
         // Without the library on any machine.
         command.env("RAREFY_NCCL", "/nowhere/libnccl.so.2");
+        command.env("RAREFY_TRANSPORT", "nccl");
         command.envs(more.iter().copied()).output().unwrap()
     };
     let refusal = under(&[]);
@@ -1301,6 +1302,12 @@ fn ranks_of_a_launcher_are_refused() {
     let line = text(&refusal.stderr);
     assert!(line.contains("mpirun of Open MPI started this as rank 1 of 4,"));
     assert_eq!(line.lines().count(), 1);
+    let refusal = under(&[("RAREFY_TRANSPORT", "carrier pigeon")]);
+    assert_eq!(refusal.status.code(), Some(2));
+    assert_eq!(
+        text(&refusal.stderr),
+        "rarefy: error: RAREFY_TRANSPORT: carrier pigeon; expected mpi or nccl\n"
+    );
     let alone = under(&[("RAREFY_SEPARATE", "1")]);
     assert!(alone.status.success(), "{}", text(&alone.stderr));
 }

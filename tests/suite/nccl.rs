@@ -247,7 +247,6 @@ fn ranks_exchange_between_devices() {
 }
 
 /// The command under `srun`, which connects ranks where it finds GPUs and NCCL, and computes on the CPU all the same.
-#[cfg(not(feature = "mpi"))]
 #[test]
 fn ranks_of_a_step_of_slurm_have_the_bits_of_one() {
     let Some(dir) = libraries(include_str!("fake_nccl.c")) else {

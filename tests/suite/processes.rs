@@ -39,6 +39,8 @@ pub(crate) fn srun(command: &mut Command, rank: usize, ranks: usize, job: u16) {
         ("SLURM_STEP_NODELIST", format!("127.0.0.[1-{ranks}]")),
         ("SLURM_JOB_ID", job.to_string()),
         ("SLURM_NTASKS", ranks.to_string()),
+        // A command with MPI would take it.
+        ("RAREFY_TRANSPORT", "nccl".to_owned()),
     ] {
         command.env(name, value);
     }

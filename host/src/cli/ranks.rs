@@ -20,6 +20,9 @@ use crate::gpu::quit;
 /// The variable that declares each process a run of its own.
 const SEPARATE: &str = "RAREFY_SEPARATE";
 
+/// The variable that chooses the transport of ranks: `mpi` or `nccl`.
+const TRANSPORT: &str = "RAREFY_TRANSPORT";
+
 /// Beginning of the name of the file by which ranks see that they share a folder.
 const SHARED: &str = ".rarefy-shared-";
 
@@ -83,8 +86,8 @@ pub(super) fn have_devices() -> bool {
 }
 
 fn start(place: &Place) -> std::result::Result<Arc<dyn Transport>, Failure> {
-    #[cfg(feature = "mpi")]
-    if !place.is_own() && place.launcher != "torchrun" {
+    if by_mpi(place)? {
+        #[cfg(feature = "mpi")]
         return Ok(Arc::new(crate::distributed::Mpi::start()?));
     }
     // Processes of the command may be without GPUs, as in its tests.
@@ -99,6 +102,28 @@ fn start(place: &Place) -> std::result::Result<Arc<dyn Transport>, Failure> {
         ));
     }
     Ok(Arc::new(Processes::start(place)?))
+}
+
+/// Whether MPI connects the ranks: in a build with it those of `mpirun` and `srun`, unless the environment chooses NCCL.
+fn by_mpi(place: &Place) -> Result<bool> {
+    let knows_it = !place.is_own() && place.launcher != "torchrun";
+    let chosen = std::env::var(TRANSPORT).ok();
+    match chosen.as_deref().map(str::trim) {
+        None | Some("") => Ok(cfg!(feature = "mpi") && knows_it),
+        Some("nccl") => Ok(false),
+        Some("mpi") if cfg!(feature = "mpi") && knows_it => Ok(true),
+        Some("mpi") if knows_it => Err(Error::invalid(
+            TRANSPORT,
+            "mpi",
+            "a rarefy with MPI, by 'cargo install rarefy --features mpi'",
+        )),
+        Some("mpi") => Err(Error::invalid(
+            TRANSPORT,
+            "mpi",
+            format!("nccl for the ranks of {}", place.launcher),
+        )),
+        Some(other) => Err(Error::invalid(TRANSPORT, other, "mpi or nccl")),
+    }
 }
 
 /// The refusal of ranks that cannot be connected.
