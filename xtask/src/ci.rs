@@ -168,10 +168,11 @@ fn run_stage(title: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-fn run_plain(stage: &Stage) -> Result<()> {
+fn run_plain(stage: &Stage, features: &[&str]) -> Result<()> {
     let mut command = cargo();
     command
         .args(stage.arguments)
+        .args(features)
         .envs(stage.variables.iter().copied());
     run_stage(stage.title, &mut command)
 }
@@ -186,7 +187,7 @@ fn run_chore(title: &str, chore: impl FnOnce() -> Result<()>) -> Result<()> {
 }
 
 pub(crate) fn run() -> Result<()> {
-    run_plain(&FORMAT)?;
+    run_plain(&FORMAT, &[])?;
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let beside = scope.spawn(move || run_beside(&receiver));
@@ -201,19 +202,30 @@ pub(crate) fn run() -> Result<()> {
 
 /// Stages that share the usual target folder, which one build at a time locks.
 fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
-    run_plain(&BUILD)?;
-    // The stage of ranks builds another one at its path.
+    // So the command is built once, for the tests and for ranks that MPI connects.
+    let with_mpi = ranks::are_possible();
+    let features: &[&str] = if with_mpi {
+        &["--features", "rarefy/mpi"]
+    } else {
+        &[]
+    };
+    run_plain(&BUILD, features)?;
+    // The tests may write another one at its path.
     let command = target_dir().join("debug/rarefy");
     let copy = target_dir().join("rarefy-of-tests");
     fs::copy(&command, &copy).with_context(|| format!("copying {}", command.display()))?;
     // Nobody receives it where a stage beside has failed, which ends the checks.
-    let _ = copy_of_command.send(copy);
+    let _ = copy_of_command.send(copy.clone());
     drop(copy_of_command);
-    run_plain(&TESTS)?;
-    // The tests' stage has built the command, and the one of ranks builds it for MPI.
+    run_plain(&TESTS, features)?;
     let mut command = Command::new(root().join("packaging/test-slurm.sh"));
-    command.arg(target_dir().join("debug/rarefy"));
+    command.arg(&copy);
     run_stage("job of Slurm", &mut command)?;
+    if with_mpi {
+        run_chore("ranks", || ranks::compare(copy))?;
+    } else {
+        println!("\n== ranks: skipped, as Open MPI is not here (scripts/install-mpi.sh)");
+    }
     // `cargo xtask packages` builds and tests each crate from its package alone, and `cargo publish` builds it.
     let mut command = cargo();
     command.args(["package", "--workspace", "--exclude", "xtask"]);
@@ -250,13 +262,7 @@ fn run_in_turn(copy_of_command: Sender<PathBuf>) -> Result<()> {
     command.args(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"]);
     command.arg("--target-dir").arg(target_dir());
     command.env("CUSTOM_LIBFUZZER_PATH", target_dir().join("libfuzzer.a"));
-    run_stage("fuzz targets", &mut command)?;
-    if ranks::are_possible() {
-        run_chore("ranks", ranks::check)?;
-    } else {
-        println!("\n== ranks: skipped, as Open MPI is not here (scripts/install-mpi.sh)");
-    }
-    Ok(())
+    run_stage("fuzz targets", &mut command)
 }
 
 /// Names of the examples, which are numbered from 01 without a gap.

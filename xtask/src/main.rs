@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         Chore::Fuzz { seconds, target } => fuzz::all(seconds, target.as_deref()),
         Chore::Packages => packages::test(),
         Chore::Python => python::check(),
-        Chore::Ranks => ranks::check(),
+        Chore::Ranks => ranks::build_and_compare(),
         Chore::Snapshots(arguments) => snapshots::run(&arguments),
         Chore::Ci => ci::run(),
     };

@@ -49,19 +49,23 @@ pub(crate) fn are_possible() -> bool {
     says("mpirun", "--version").contains("Open MPI") && !says("mpicc", "-show").is_empty()
 }
 
-/// Builds the command with the feature `mpi`, and compares its runs on one, two and four ranks.
-pub(crate) fn check() -> Result<()> {
+/// Builds the command with the feature `mpi`, and compares its runs.
+pub(crate) fn build_and_compare() -> Result<()> {
     let target = target_dir();
     let mut command = cargo();
     command.args(["build", "--quiet", "--package", "rarefy", "--bin", "rarefy"]);
     command.args(["--features", "mpi", "--target-dir"]);
-    // In CI the packages' stage has compiled most of the dependencies in the same way.
     command.arg(&target).envs(QUICK_BUILD);
     run(&mut command)?;
+    compare(target.join("debug/rarefy"))
+}
+
+/// Compares runs of a command with the feature `mpi` on one, two and four ranks.
+pub(crate) fn compare(program: PathBuf) -> Result<()> {
     let folder = env::temp_dir().join(format!("rarefy-ranks-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let ranks = Ranks {
-        program: target.join("debug/rarefy"),
+        program,
         folder: folder.clone(),
     };
     let result = ranks.check();
