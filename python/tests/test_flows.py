@@ -460,5 +460,28 @@ def test_molecules_that_rotate_have_two_temperatures() -> None:
     assert rarefy.couette(1.0, backend="cpu", verify=False).temperature_rotational is None
     with pytest.raises(TypeError, match="polyatomic"):
         rarefy.couette(1.0, z_rot=5.0)
-    with pytest.raises(ValueError, match="molecules that rotate"):
-        rarefy.shock(2.0, model="polyatomic", time=0.1)
+    early = rarefy.shock(2.0, model="polyatomic", time=0.5, cells=200, backend="cpu", verify=False)
+    assert early.temperature_rotational is not None and early.temperature_translational is not None
+    # Collisions have not yet brought rotation to the temperature of translation.
+    assert np.abs(early.temperature_translational - early.temperature_rotational).max() > 0.1
+
+
+def test_a_simulation_of_molecules_that_rotate_has_their_temperatures() -> None:
+    tube = rarefy.Simulation(
+        (60, -6.0, 6.0),
+        velocities=[("uniform", 24, -5.0, 5.0)],
+        left=rarefy.inflow(1.0),
+        right=rarefy.inflow(0.25, temperature=0.8),
+        density=lambda x: np.where(x < 0, 1.0, 0.25),
+        temperature=lambda x: np.where(x < 0, 1.0, 0.8),
+        model="polyatomic",
+        z_rot=5.5,
+        backend="cpu",
+    )
+    result = tube.run(time=2.0)
+    own = tube.rotation()
+    np.testing.assert_allclose((3 * own["temperature_translational"] + 2 * own["temperature_rotational"]) / 5, result.temperature, rtol=1e-12)
+    # In the expansion rotation is late.
+    assert (own["temperature_rotational"] - own["temperature_translational"]).max() > 0.01
+    atoms = rarefy.Simulation((10, 0.0, 1.0), velocities=[("uniform", 12, -4.0, 4.0)], backend="cpu")
+    assert atoms.rotation() == {}

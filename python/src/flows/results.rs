@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::bgk::boltzmann::cross_section;
-use rarefy::bgk::{Cavity, FaceFlux, Mach, Moments, ShockProfile, Space};
+use rarefy::bgk::{Cavity, FaceFlux, Mach, Moments, RotatingMoments, ShockProfile, Space};
 use rarefy::collision::{CorrectionMethod, Method, Mirrors, OperatorConfig, VelocityGrid};
 
 use crate::accuracy::{Named, named};
@@ -188,4 +188,35 @@ pub(super) fn cavity_results<'py>(
         dict.set_item(name, (array(py, position), array(py, speed)))?;
     }
     Ok(dict.into_any())
+}
+
+/// Rotation of the cells; nothing where the molecules do not rotate. A rectangle has both parts of the heat flux.
+pub(super) fn rotation<'py>(
+    py: Python<'py>,
+    shape: &[usize],
+    cells: &[RotatingMoments],
+) -> PyResult<Bound<'py, PyDict>> {
+    if cells.is_empty() {
+        return Ok(PyDict::new(py));
+    }
+    let row = |m: &RotatingMoments| {
+        let [x, y] = m.heat_flux_rotational;
+        [m.temperature_translational, m.temperature_rotational, x, y]
+    };
+    let along = match shape.len() {
+        1 => "heat_flux_rotational",
+        _ => "qx_rotational",
+    };
+    let names = [
+        "temperature_translational",
+        "temperature_rotational",
+        along,
+        "qy_rotational",
+    ];
+    let dict = columns(py, names, cells.iter().map(row))?;
+    if shape.len() == 1 {
+        dict.del_item("qy_rotational")?;
+    }
+    reshaped(&dict, &names, shape)?;
+    Ok(dict)
 }

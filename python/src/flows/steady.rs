@@ -5,13 +5,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{
-    Exchange, Nodes, RotatingMoments, SteadyConfig, SteadyProblem, SteadySolver, channel,
-};
+use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySolver, channel};
 use rarefy::bgk::{Cavity, Gas, Mach, Space};
 
 use super::problem::PyProblem;
-use super::results::{cavity_results, fields, molecules, profile, quantities, reshaped};
+use super::results::{cavity_results, fields, molecules, profile, quantities, rotation};
 use super::transient::{by_integral, shock_wave};
 use crate::accuracy::Named;
 use crate::arrays::{array, columns};
@@ -376,37 +374,6 @@ impl PySteady {
         }
         Ok(dict)
     }
-}
-
-/// Rotation of the cells; nothing where the molecules do not rotate. A rectangle has both parts of the heat flux.
-fn rotation<'py>(
-    py: Python<'py>,
-    shape: &[usize],
-    cells: &[RotatingMoments],
-) -> PyResult<Bound<'py, PyDict>> {
-    if cells.is_empty() {
-        return Ok(PyDict::new(py));
-    }
-    let row = |m: &RotatingMoments| {
-        let [x, y] = m.heat_flux_rotational;
-        [m.temperature_translational, m.temperature_rotational, x, y]
-    };
-    let along = match shape.len() {
-        1 => "heat_flux_rotational",
-        _ => "qx_rotational",
-    };
-    let names = [
-        "temperature_translational",
-        "temperature_rotational",
-        along,
-        "qy_rotational",
-    ];
-    let dict = columns(py, names, cells.iter().map(row))?;
-    if shape.len() == 1 {
-        dict.del_item("qy_rotational")?;
-    }
-    reshaped(&dict, &names, shape)?;
-    Ok(dict)
 }
 
 fn exchange<'py>(py: Python<'py>, side: &[Exchange]) -> PyResult<Bound<'py, PyDict>> {

@@ -15,7 +15,8 @@ use rarefy::run::{Run as _, error_left};
 
 use super::problem::{PyProblem, nodes};
 use super::results::{
-    cavity_results, centres, fields, molecules, no_cavity, no_shock, profile, quantities, shape,
+    cavity_results, centres, fields, molecules, no_cavity, no_shock, profile, quantities, rotation,
+    shape,
 };
 use crate::accuracy::Named;
 use crate::arrays::{array, doubles, in_order, shaped};
@@ -328,6 +329,12 @@ impl PySimulation {
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let moments = self.run.with(py, March::moments)?;
         fields(py, &self.shape, &moments)
+    }
+
+    /// Rotation of the cells; nothing where the molecules do not rotate.
+    fn rotation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.run.with(py, March::rotation)?;
+        rotation(py, &self.shape, &found)
     }
 
     /// Flux received through the faces in the last step.

@@ -120,7 +120,7 @@ def cavity(
     cells
         Cells along a side.
     collisions
-        ``"model"``: BGK, Shakhov or, in steady flows, polyatomic; ``"boltzmann"``: the collision integral, which wants a GPU beyond a few hundred cells.
+        ``"model"``: BGK, Shakhov or polyatomic; ``"boltzmann"``: the collision integral, which wants a GPU beyond a few hundred cells.
     velocities, quadrature, vmax
         ``"polar"``: directions of a quadrant and speeds (steady only, default there); ``"half-range"``: Gauss nodes along x and y;
         ``"midpoint"``: of a box of half-width ``vmax`` (4.5). v_z is integrated out. With ``collisions="boltzmann"`` one number (20) along each
@@ -195,14 +195,12 @@ def cavity(
     flow = Flow("cavity", boltzmann, polar, int(in_box), cells, counts, unknowns, solve, first)
 
     def result(solver: Solver, course: dict[str, Any]) -> CavityResult:
-        # In time no molecules rotate.
-        rotates = isinstance(solver, Iteration)
-        fields, results, *rotation = solver.found("fields", "cavity", *(["rotation"] if rotates else []))
+        fields, results, rotation = solver.found("fields", "cavity", "rotation")
         return CavityResult(
             x=solver.solver.centres(0),
             y=solver.solver.centres(1),
             **fields,
-            **(rotation[0] if rotation else {}),
+            **rotation,
             **results,
             **course,
             delta=delta,

@@ -162,7 +162,7 @@ def shock(
     model, prandtl, omega
         Model of the gas, its Prandtl number, and the exponent of the viscosity.
     internal_dof, z_rot, eucken
-        Of ``model="polyatomic"``, whose molecules rotate, in steady flows: internal degrees of freedom, 2; collisions in which rotation relaxes, 5.5; Eucken factors
+        Of ``model="polyatomic"``, whose molecules rotate: internal degrees of freedom, 2; collisions in which rotation relaxes, 5.5; Eucken factors
         of translation and rotation in place of ``prandtl``, 0.72.
     scattering, method, order, correction
         Of the collision integral, as for :func:`rarefy.collide`.
@@ -242,7 +242,7 @@ def shock(
     flow = Flow("shock", boltzmann, False, 2, size, nodes, unknowns, solve, first)
 
     def result(solver: Solver, course: dict[str, Any]) -> ShockResult:
-        profile, *rotation = solver.found("shock", "rotation") if steady else solver.found("shock")
-        return ShockResult(**profile, **course, device=solver.solver.device, **(rotation[0] if rotation else {}))
+        profile, rotation = solver.found("shock", "rotation")
+        return ShockResult(**profile, **course, device=solver.solver.device, **rotation)
 
     return solved(flow, result, verify, accuracy, progress)

@@ -46,7 +46,7 @@ class Simulation(LongRun):
         ``weights``. Components without an axis are integrated out. With ``collisions="boltzmann"`` a pair: nodes along each axis of a cube, and its
         half-width.
     collisions
-        ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral.
+        ``"model"``: BGK, Shakhov or polyatomic; ``"boltzmann"``: the collision integral.
     left, right, bottom, top
         Boundaries: :func:`wall`, :func:`inflow`, ``"specular"`` or ``"periodic"``.
     density, velocity, temperature
@@ -55,6 +55,8 @@ class Simulation(LongRun):
         Time step; by default that in which nothing passes half a cell, 0.05 at most.
     model, prandtl, omega, frequency
         The gas of a model, and its relaxation frequency at unit density and temperature.
+    internal_dof, z_rot, eucken
+        Of ``model="polyatomic"``, whose molecules rotate, on one or two axes of velocity: as for :func:`shock`.
     scattering, method, order, correction
         Of the collision integral, as for :func:`rarefy.collide`; by default of hard spheres, spectral and balanced.
     sphere
@@ -104,6 +106,9 @@ class Simulation(LongRun):
         prandtl: float | None = None,
         omega: float | None = None,
         frequency: float | None = None,
+        internal_dof: float | None = None,
+        z_rot: float | None = None,
+        eucken: tuple[float, float] | None = None,
         scattering: str | None = None,
         method: Method | None = None,
         order: Literal[2, 4] | None = None,
@@ -118,7 +123,7 @@ class Simulation(LongRun):
     ) -> None:
         where = compute(backend, precision, threads)
         integral = molecules(scattering, method, order, correction, sphere)
-        relaxation = gas(model, prandtl, omega, frequency)
+        relaxation = gas(model, prandtl, omega, frequency, (internal_dof, z_rot, eucken))
         boltzmann = collisions == "boltzmann"
         if boltzmann:
             refuse("model", **relaxation)
@@ -168,6 +173,10 @@ class Simulation(LongRun):
     def residual(self) -> float:
         """How fast the fields have changed since the last call, relative to them; infinite at the first."""
         return self._run.residual()
+
+    def rotation(self) -> dict[str, Array]:
+        """Both temperatures and the heat flux of internal energy, as :class:`ShockResult` and :class:`CavityResult` have them; empty of single atoms."""
+        return self._run.rotation()
 
     def face_fluxes(self) -> list[dict[str, Any]]:
         """What the gas received through the left, right, bottom and top face in the last step: ``mass``, ``momentum``, ``energy``."""
