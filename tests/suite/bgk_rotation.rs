@@ -3,11 +3,11 @@
 use rarefy::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
 use rarefy::bgk::steady::{
-    Closure, Nodes, RotatingMoments, Solution, SteadyConfig, SteadyProblem, SteadySolver, channel,
+    Closure, Nodes, Solution, SteadyConfig, SteadyProblem, SteadySolver, channel,
 };
 use rarefy::bgk::{
-    Axis, Boundaries, Boundary, Cavity, Gas, Mach, Model, Moments, Rotation, RotationalCollisions,
-    Shock, ShockProfile, Species, State, VelocitySpace,
+    Axis, Boundaries, Boundary, Cavity, Gas, Mach, Model, Moments, RotatingMoments, Rotation,
+    RotationalCollisions, Shock, ShockProfile, Species, State, VelocitySpace,
 };
 use rarefy::run::Ending;
 use rarefy::{Backend, Precision};
@@ -739,14 +739,6 @@ fn commands_take_gases_whose_molecules_rotate() {
     assert!(number(&found["negative_equilibrium"]["molecules"]) < 1e-6);
     assert_eq!(found["warnings"], serde_json::json!([]));
     for (line, why) in [
-        (
-            "shock --mach 2 --model polyatomic --in-time",
-            "have molecules that rotate",
-        ),
-        (
-            "cavity --delta 1 --model polyatomic --in-time",
-            "have molecules that rotate",
-        ),
         ("fourier --delta 1 --z-rot 5", "the model polyatomic"),
         (
             "fourier --delta 1 --model polyatomic --z-rot 1",

@@ -8,6 +8,7 @@ mod bgk_boltzmann_plates;
 mod bgk_boltzmann_steady;
 mod bgk_plates_strong;
 mod bgk_rotation;
+mod bgk_rotation_in_time;
 mod bgk_steady;
 mod boltzmann_cli;
 mod cli;

@@ -1,7 +1,10 @@
 //! Flows in time as runs, of a relaxation model or of the collision integral.
 
 use super::boltzmann::{Flow, Stepping};
-use super::{Boundaries, Boundary, FaceFlux, Moments, Simulation, Space, State, VelocitySpace};
+use super::{
+    Boundaries, Boundary, FaceFlux, Moments, RotatingMoments, Simulation, Space, State,
+    VelocitySpace,
+};
 use crate::compute::steps_between;
 use crate::error::Result;
 use crate::run::{HALVINGS, LEAST_PATIENCE, Run};
@@ -76,6 +79,17 @@ impl March {
     /// A fault of the device.
     pub fn moments(&mut self) -> Result<Vec<Moments>> {
         of_either!(self, run => run.moments())
+    }
+
+    /// Rotation of each cell, `[iy][ix]`; none of single atoms.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn rotation(&mut self) -> Result<Vec<RotatingMoments>> {
+        match self {
+            Self::Model(run) => run.rotation(),
+            Self::Integral(_) => Ok(Vec::new()),
+        }
     }
 
     /// Moments of each cell, and the flux received through the left, right, bottom and top face.

@@ -54,7 +54,7 @@ pub use problem::{
     Axis, Boundaries, Boundary, Gas, Inner, Model, Moments, Problem, Space, Species, State, Units,
     VelocitySpace, Wall, mean_free_path, quadrature,
 };
-pub use rotation::{Rotation, RotationalCollisions};
+pub use rotation::{RotatingMoments, Rotation, RotationalCollisions};
 pub use transient::{
     Checkpoint, CheckpointPart, Courant, FaceFlux, Looked, Scheme, Simulation, SimulationConfig,
 };

@@ -215,6 +215,18 @@ impl Species {
     }
 }
 
+/// Rotation of a cell's molecules; of linearised flows perturbations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RotatingMoments {
+    /// Temperature of translation T_t.
+    pub temperature_translational: f64,
+    /// Temperature of rotation T_r.
+    pub temperature_rotational: f64,
+    /// Heat flux of internal energy q_r, a part of the whole one.
+    pub heat_flux_rotational: [f64; 2],
+}
+
 /// Numbers of a rotation as far as they are given.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RotationGiven {

@@ -111,7 +111,7 @@ impl Flow for CavityArgs {
             results: cavity.results(&moments, &fluxes[3]),
             cavity,
             moments,
-            rotation: Vec::new(),
+            rotation: run.rotation()?,
             fluxes,
         })
     }
@@ -195,7 +195,7 @@ impl Flow for CavityArgs {
 
     fn unknowns(&self) -> usize {
         let nodes: usize = self.counts().iter().product();
-        let functions = if self.reduced { 2 } else { 1 };
+        let functions = self.shared.gas.functions(self.reduced);
         let quadrants = if self.polar().is_some() { 4 } else { 1 };
         quadrants * functions * nodes * self.cells().pow(2)
     }

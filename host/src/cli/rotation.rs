@@ -9,8 +9,7 @@ use super::output::Quantity;
 use super::plot::{COLOURS, Curve, Stroke};
 use super::text::kept_as_text;
 use super::vti::Image;
-use crate::bgk::steady::RotatingMoments;
-use crate::bgk::{Rotation, RotationalCollisions, Units};
+use crate::bgk::{RotatingMoments, Rotation, RotationalCollisions, Units};
 use crate::error::Error;
 
 /// Eucken factors of translation and rotation.

@@ -15,7 +15,7 @@ use crate::accuracy::{Axis, EXTENT, Quantity, Setting};
 use crate::bgk::boltzmann::check_room;
 use crate::bgk::errors::axes_of_shock;
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{FaceFlux, March, Moments, ShockProfile, State};
+use crate::bgk::{FaceFlux, March, Moments, RotatingMoments, ShockProfile, State};
 use crate::error::Result;
 pub(super) use parameters::ShockArgs;
 use results::Found;
@@ -26,13 +26,14 @@ struct Ended {
     before: Vec<State>,
     after: Vec<State>,
     left: FaceFlux,
+    rotation: Vec<RotatingMoments>,
 }
 
 impl Ended {
     fn of(run: &mut March) -> Result<Self> {
         match run {
             March::Model(simulation) => {
-                let moments = simulation.moments()?;
+                let (moments, rotation) = (simulation.moments()?, simulation.rotation()?);
                 // One step more shows what passes each face; the moments are from before it.
                 let before = simulation.states()?;
                 simulation.advance(1)?;
@@ -41,6 +42,7 @@ impl Ended {
                     before,
                     after: simulation.states()?,
                     left: simulation.face_fluxes()?[0],
+                    rotation,
                 })
             }
             March::Integral(flow) => {
@@ -50,6 +52,7 @@ impl Ended {
                     moments: look.moments,
                     after: look.after,
                     left: look.faces[0],
+                    rotation: Vec::new(),
                 })
             }
         }
@@ -144,7 +147,7 @@ impl Flow for ShockArgs {
         let (mean, spread) = profile.face_fluxes(&ended.before, &ended.after, &ended.left, rate);
         Ok(Found {
             profile,
-            rotation: Vec::new(),
+            rotation: ended.rotation,
             fluxes: mean,
             spread,
         })
@@ -221,7 +224,8 @@ impl Flow for ShockArgs {
 
     fn unknowns(&self) -> usize {
         let nodes: usize = self.counts().iter().product();
-        self.cells() * if self.reduced { 2 * nodes } else { nodes }
+        let functions = self.shared.gas.functions(self.reduced);
+        self.cells() * functions * nodes
     }
 
     fn record(outcome: &Outcome<Self>) -> (Value, Value) {

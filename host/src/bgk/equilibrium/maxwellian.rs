@@ -79,7 +79,7 @@ pub struct Factors {
     pub x: Vec<f64>,
     /// Along v_y.
     pub y: Vec<f64>,
-    /// Along v_z; 1 and K/(2c) where the velocity space is reduced.
+    /// Along v_z; 1 and K/(2c) where the velocity space is reduced, and d T/2 for an internal energy at the temperature of the Maxwellian.
     pub inner: Vec<f64>,
 }
 
@@ -180,10 +180,11 @@ impl DiscreteMaxwellian {
         };
         let inner = match space.z() {
             Some(z) => along(z.nodes(), z.weights(), 0.0, 0.0),
-            None => vec![
-                1.0,
-                space.integrated() as f64 / (2.0 * self.inverse_temperature),
-            ],
+            None => {
+                let h = space.integrated() as f64 / (2.0 * self.inverse_temperature);
+                let internal = 0.5 * space.internal_freedom() * self.state.temperature;
+                [1.0, h, internal][..space.shape()[2]].to_vec()
+            }
         };
         Factors { x, y, inner }
     }
@@ -334,7 +335,7 @@ impl HeatTerm {
     }
 }
 
-/// Stand-in for the sum of the squares of the velocities other than v_x and v_y. It is v_z^2, or its mean over the axes that are integrated out: for g
+/// Stand-in for the sum of the squares of the velocities other than v_x and v_y. It is v_z^2, or its mean over the axes that are integrated out: for g and an internal energy
 /// `<S> = K/(2c)` and for h `<S^2>/<S> = (K/2 + 1)/c`, with the inverse temperature c of the Maxwellian.
 pub(in crate::bgk) fn unresolved(
     space: &VelocitySpace,
@@ -342,10 +343,10 @@ pub(in crate::bgk) fn unresolved(
     inverse_temperature: f64,
 ) -> f64 {
     let half = 0.5 * space.integrated() as f64;
-    match (space.is_reduced(), inner.mass > 0.0) {
+    match (space.is_reduced(), inner.energy > 0.0) {
         (false, _) => inner.energy,
-        (true, true) => half / inverse_temperature,
-        (true, false) => (half + 1.0) / inverse_temperature,
+        (true, false) => half / inverse_temperature,
+        (true, true) => (half + 1.0) / inverse_temperature,
     }
 }
 

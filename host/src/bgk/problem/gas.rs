@@ -121,7 +121,7 @@ impl Gas {
                 "model",
                 "polyatomic",
                 format!(
-                    "single atoms for {of}, as of argon; steady `shock`, `cavity`, `couette`, `fourier`, `poiseuille` and `flow` have molecules that rotate"
+                    "single atoms for {of}, as of argon; a relaxation model has molecules that rotate"
                 ),
             )),
         }

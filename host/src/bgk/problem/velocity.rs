@@ -156,12 +156,20 @@ impl Axis {
 /// | 2 | v_x | v_y | 0: g, 1: h |
 /// | 1 | v_x | one node, v_y = 0 | 0: g, 1: h |
 ///
-/// so that with [`Inner`] every moment is a sum over nodes.
+/// so that with [`Inner`] every moment is a sum over nodes. A reduced space of molecules that rotate has a third function m = 2, their
+/// [internal energy](VelocitySpace::with_internal_energy).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedSpace")]
 pub struct VelocitySpace {
     axes: Vec<Axis>,
     flow: usize,
+    /// Internal degrees of freedom of the molecules, 0 of single atoms.
+    #[serde(skip_serializing_if = "is_zero")]
+    internal: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// A velocity space as a file may describe it.
@@ -169,13 +177,19 @@ pub struct VelocitySpace {
 struct UncheckedSpace {
     axes: Vec<Axis>,
     flow: usize,
+    #[serde(default)]
+    internal: f64,
 }
 
 impl TryFrom<UncheckedSpace> for VelocitySpace {
     type Error = Error;
 
-    fn try_from(UncheckedSpace { axes, flow }: UncheckedSpace) -> Result<Self> {
-        Self::new(axes, flow)
+    fn try_from(given: UncheckedSpace) -> Result<Self> {
+        let space = Self::new(given.axes, given.flow)?;
+        match given.internal {
+            0.0 => Ok(space),
+            freedom => space.with_internal_energy(freedom),
+        }
     }
 }
 
@@ -188,6 +202,8 @@ pub struct Inner {
     pub mass: f64,
     /// v_z^2, 0 for g, 1 for h.
     pub energy: f64,
+    /// 1 for the internal energy, which it adds to no other sum.
+    pub internal: f64,
 }
 
 impl VelocitySpace {
@@ -218,7 +234,41 @@ impl VelocitySpace {
                 "nodes that are symmetric about 0, since the gas does not move along this axis",
             ));
         }
-        Ok(Self { axes, flow })
+        Ok(Self {
+            axes,
+            flow,
+            internal: 0.0,
+        })
+    }
+
+    /// The space with a third function, the internal energy `E = int e f` of molecules with so many internal degrees of freedom, in units of m v0^2/2.
+    ///
+    /// # Errors
+    /// Degrees of freedom that are not positive; a space of all three axes, which would take twice the memory and adds nothing.
+    pub fn with_internal_energy(self, freedom: f64) -> Result<Self> {
+        if !(freedom.is_finite() && freedom > 0.0) {
+            return Err(Error::invalid(
+                "internal_dof",
+                freedom,
+                "a positive number of degrees of freedom",
+            ));
+        }
+        if !self.is_reduced() {
+            return Err(Error::invalid(
+                "velocities",
+                "three axes for molecules that rotate",
+                "a reduced velocity space, of one or two axes",
+            ));
+        }
+        Ok(Self {
+            internal: freedom,
+            ..self
+        })
+    }
+
+    /// Internal degrees of freedom of the molecules, 0 of single atoms.
+    pub fn internal_freedom(&self) -> f64 {
+        self.internal
     }
 
     /// The axes that are resolved.
@@ -265,12 +315,13 @@ impl VelocitySpace {
         });
         Self {
             axes: axes.collect(),
-            flow: self.flow,
+            ..*self
         }
     }
     /// Length of the layout along j_x, j_y and m.
     pub fn shape(&self) -> [usize; 3] {
-        let inner = self.z().map_or(2, Axis::len);
+        let functions = if self.internal > 0.0 { 3 } else { 2 };
+        let inner = self.z().map_or(functions, Axis::len);
         [self.x().len(), self.y_nodes().len(), inner]
     }
     /// Nodes of the layout, which are the numbers kept for each cell in space.
@@ -286,18 +337,17 @@ impl VelocitySpace {
                 .map(|v| Inner {
                     mass: 1.0,
                     energy: v * v,
+                    internal: 0.0,
                 })
                 .collect(),
-            None => vec![
-                Inner {
-                    mass: 1.0,
-                    energy: 0.0,
-                },
-                Inner {
-                    mass: 0.0,
-                    energy: 1.0,
-                },
-            ],
+            None => [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]][..self.shape()[2]]
+                .iter()
+                .map(|&[mass, energy, internal]| Inner {
+                    mass,
+                    energy,
+                    internal,
+                })
+                .collect(),
         }
     }
     /// Linear index of the node (j_x, j_y, m).

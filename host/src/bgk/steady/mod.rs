@@ -79,7 +79,7 @@ use self::plan::Plan;
 pub(in crate::bgk) use self::problem::ASYMMETRY;
 pub use self::problem::{Closure, SteadyProblem};
 use self::reference::ReferenceSweeps;
-pub use self::solution::{Exchange, RotatingMoments, Solution};
+pub use self::solution::{Exchange, Solution};
 #[cfg(feature = "cli")]
 pub(crate) use self::solver::check;
 pub use self::solver::{SteadySolver, solve};

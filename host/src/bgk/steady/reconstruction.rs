@@ -1,8 +1,8 @@
 //! Fields of a rectangle without the alternating errors of diamond differences.
 
 use super::problem::{Closure, SteadyProblem};
-use super::solution::{RotatingMoments, Solution};
-use crate::bgk::{Moments, Rotation};
+use super::solution::Solution;
+use crate::bgk::{Moments, RotatingMoments, Rotation};
 
 /// Density, momentum, energy, momentum flux (xx, yy, xy) and heat flux of a cell: all that a reconstruction takes for densities. The last three are `n T_r` and the heat flux of
 /// internal energy, of molecules that rotate; the energy is then that of translation.

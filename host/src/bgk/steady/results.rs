@@ -1,10 +1,10 @@
 //! Moments of the cells and exchange at the faces, from the sums of the closing sweep.
 
 use super::plan::{INTERNAL, Plan, Side};
-use super::solution::{Exchange, RotatingMoments};
+use super::solution::Exchange;
 use super::sums::{Sums, leaving};
-use crate::bgk::Moments;
 use crate::bgk::negative::{Heated, NegativeEquilibrium};
+use crate::bgk::{Moments, RotatingMoments};
 
 impl Plan {
     /// In a wave between two streams, the strength of the downstream one less 1.

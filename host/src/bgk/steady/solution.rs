@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::{FaceFlux, Moments, NegativeEquilibrium};
+use crate::bgk::{FaceFlux, Moments, NegativeEquilibrium, RotatingMoments};
 use crate::run::Ending;
 
 /// Exchange of a boundary with the gas at a face, and the gas there.
@@ -25,18 +25,6 @@ pub struct Exchange {
     pub velocity: f64,
     /// Its temperature.
     pub temperature: f64,
-}
-
-/// Rotation of a cell's molecules; in the linear case perturbations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RotatingMoments {
-    /// Temperature of translation T_t.
-    pub temperature_translational: f64,
-    /// Temperature of rotation T_r.
-    pub temperature_rotational: f64,
-    /// Heat flux of internal energy q_r, a part of the whole one.
-    pub heat_flux_rotational: [f64; 2],
 }
 
 /// A steady flow; in the linear case all values are perturbations.

@@ -7,8 +7,8 @@ use super::shift::{Courant, Scheme, check_step};
 use super::symmetry::SymmetryReduction;
 use super::{cpu, gpu};
 use crate::bgk::Problem;
-use crate::compute::{Compute, engine_of};
-use crate::error::Result;
+use crate::compute::{Backend, Compute, Resolved, engine_of};
+use crate::error::{Error, Result};
 
 /// The configuration of a [`Simulation`](super::Simulation).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,8 +37,15 @@ impl SimulationConfig {
     /// Steps after which such a run ends at the latest.
     pub const MOST_STEPS: u64 = 1_000_000;
 
-    /// A second-order run in f64 on the best machine there is.
-    pub fn new(problem: Problem, dt: f64) -> Self {
+    /// A second-order run in f64 on the best machine there is. A reduced velocity space of molecules that rotate gets the function of their internal energy.
+    pub fn new(mut problem: Problem, dt: f64) -> Self {
+        if let Some(rotation) = problem.gas.rotating() {
+            let space = problem.velocity.clone();
+            // The check of the problem refuses what has none.
+            if let Ok(space) = space.with_internal_energy(rotation.freedom) {
+                problem.velocity = space;
+            }
+        }
         Self {
             problem,
             scheme: Scheme::default(),
@@ -54,7 +61,7 @@ impl SimulationConfig {
     /// # Errors
     /// [`Memory`](rarefy_simt::Error::Memory) with what is needed and what there is; a backend that is not there; as [`Simulation::new`](super::Simulation::new) on a GPU.
     pub fn check_room(&self) -> Result<()> {
-        let mut machines = self.compute.resolve_all()?;
+        let mut machines = self.suited(self.compute.resolve_all()?)?;
         let (Some(resolved), true) = (machines.pop(), machines.is_empty()) else {
             return Ok(());
         };
@@ -74,11 +81,50 @@ impl SimulationConfig {
     /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
     pub fn validate(&self) -> Result<()> {
         self.problem.validate()?;
-        (self.problem.gas).refuse_rotation("a flow in time")?;
         let Problem {
-            space, velocity, ..
+            space,
+            velocity,
+            gas,
+            ..
         } = &self.problem;
+        if let Some(rotation) = gas.rotating() {
+            let freedom = velocity.internal_freedom();
+            if velocity.is_reduced() && freedom != rotation.freedom {
+                return Err(Error::invalid(
+                    "velocity",
+                    format!("a space for {freedom} internal degrees of freedom"),
+                    format!("the {} of the gas", rotation.freedom),
+                ));
+            }
+            velocity.clone().with_internal_energy(rotation.freedom)?;
+        } else if velocity.internal_freedom() > 0.0 {
+            return Err(Error::invalid(
+                "model",
+                "a gas of single atoms",
+                "the model polyatomic for a velocity space with internal energy",
+            ));
+        }
         check_step(space, velocity, self.dt, self.compute.precision)
+    }
+
+    /// The machines that have the model, of those that the configuration asks for: molecules that rotate have no kernel.
+    ///
+    /// # Errors
+    /// A GPU or the emulator, if it was asked for by its name.
+    pub(super) fn suited(&self, machines: Vec<Resolved>) -> Result<Vec<Resolved>> {
+        let runs_kernels = |of: &&Resolved| matches!(of, Resolved::Cuda(_) | Resolved::Emulator);
+        let Some(machine) = machines.iter().find(runs_kernels) else {
+            return Ok(machines);
+        };
+        match (self.problem.gas.rotating(), self.compute.backend) {
+            (None, _) => Ok(machines),
+            (Some(_), Backend::Auto) => Ok(vec![Resolved::Cpu]),
+            (Some(_), _) => Err(Error::invalid(
+                "backend",
+                machine.describe(),
+                "the CPU, which has flows in time of molecules that rotate",
+            )),
+        }
     }
 
     pub(super) fn plan(&self) -> StepPlan {

@@ -7,6 +7,7 @@ use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::CheckpointPart;
+use super::rotating::Internal;
 use super::shift::Scheme;
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem, VelocitySpace};
 use crate::error::{Error, Result};
@@ -107,8 +108,12 @@ pub(super) trait Engine: Send {
     fn advance(&mut self, steps: u64) -> Result<()>;
     /// Density, mean velocity and temperature of each cell, as n, u_x, u_y, T in turn: cheap, from what a step computes anyway.
     fn fields(&mut self) -> Result<[Vec<f64>; 4]>;
-    /// All moments of each cell, of the populations as they are.
+    /// All moments of each cell, of the populations as they are: of translation, without internal energy.
     fn moments(&mut self) -> Result<Vec<Moments>>;
+    /// Internal energy of each cell; none of single atoms.
+    fn internal(&mut self) -> Result<Vec<Internal>> {
+        Ok(Vec::new())
+    }
     /// Flux through the four faces (left, right, bottom, top) in the last step.
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]>;
     /// Everything that a later start to the same bits needs.
@@ -194,6 +199,7 @@ pub(in crate::bgk) struct Node {
     pub(in crate::bgk) v: [f64; 2],
     pub(in crate::bgk) mass: f64,
     pub(in crate::bgk) energy: f64,
+    pub(in crate::bgk) internal: f64,
 }
 
 /// All nodes in the order of the layout.
@@ -210,6 +216,7 @@ pub(in crate::bgk) fn nodes(space: &VelocitySpace) -> Vec<Node> {
                     v: [vx, vy],
                     mass: inner.mass,
                     energy: inner.energy,
+                    internal: inner.internal,
                 });
             }
         }
@@ -224,7 +231,7 @@ impl Node {
         FaceFlux {
             mass: self.mass * f,
             momentum: [vx * self.mass * f, vy * self.mass * f],
-            energy: 0.5 * ((vx * vx + vy * vy) * self.mass + self.energy) * f,
+            energy: 0.5 * ((vx * vx + vy * vy) * self.mass + (self.energy + self.internal)) * f,
         }
     }
 

@@ -13,6 +13,7 @@ use rarefy_kernels::bgk::equilibrium::KEPT;
 use super::engine::{Engine, FaceFlux, Saved, StepPlan};
 use super::pieces::{CheckpointPart, Piece};
 use super::relaxation::sums_of;
+use super::rotating::Internal;
 use super::shift::{Courant, Scheme};
 use crate::bgk::{Boundaries, Boundary, Moments, Problem};
 use crate::distributed::{Part, Transport, put, values};
@@ -247,6 +248,17 @@ impl Parted {
         Ok(whole)
     }
 
+    /// Numbers of all cells, of those of the local ones.
+    fn gather_all<const N: usize>(&self, local: Vec<[f64; N]>) -> Result<Vec<[f64; N]>> {
+        let rows: Vec<f64> = (0..N)
+            .flat_map(|k| local.iter().map(move |numbers| numbers[k]))
+            .collect();
+        let [all, _] = self.cells();
+        let whole = self.gather(&rows)?;
+        let of = |cell| std::array::from_fn(|k| whole[k * all + cell]);
+        Ok((0..all).map(of).collect())
+    }
+
     fn all_cells(&self) -> usize {
         self.cells()[0]
     }
@@ -284,15 +296,17 @@ impl Engine for Parted {
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
         let local = self.engine.moments()?;
-        let numbers: Vec<[f64; 9]> = local.iter().map(Moments::numbers).collect();
-        let rows: Vec<f64> = (0..9)
-            .flat_map(|k| numbers.iter().map(move |numbers| numbers[k]))
-            .collect();
-        let [all, _] = self.cells();
-        let whole = self.gather(&rows)?;
-        Ok((0..all)
-            .map(|cell| Moments::from_numbers(std::array::from_fn(|k| whole[k * all + cell])))
-            .collect())
+        let whole = self.gather_all(local.iter().map(Moments::numbers).collect())?;
+        Ok(whole.into_iter().map(Moments::from_numbers).collect())
+    }
+
+    fn internal(&mut self) -> Result<Vec<Internal>> {
+        let local = self.engine.internal()?;
+        if local.is_empty() {
+            return Ok(Vec::new());
+        }
+        let whole = self.gather_all(local.iter().map(Internal::numbers).collect())?;
+        Ok(whole.into_iter().map(Internal::from_numbers).collect())
     }
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {

@@ -14,6 +14,7 @@
 use super::engine::{
     Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes, other_problem,
 };
+use super::rotating::{Internal, Relaxing, internal_vector, with_rotation};
 use super::shift::{Courant, Scheme, van_leer};
 use crate::bgk::equilibrium::{HeatTerm, heat_vector, unresolved};
 use crate::bgk::{Boundary, DiscreteMaxwellian, Moments, Problem, State};
@@ -27,6 +28,8 @@ pub(super) struct Reference {
     /// Populations after streaming, `[node][cell]`.
     f: Vec<f64>,
     moments: Vec<Moments>,
+    /// Internal energy of the cells; none of single atoms.
+    internal: Vec<Internal>,
     fluxes: [FaceFlux; 4],
     step: u64,
 }
@@ -68,21 +71,28 @@ impl Reference {
         let mut reference = Self {
             nodes: nodes(&problem.velocity),
             moments: Vec::new(),
+            internal: Vec::new(),
             fluxes: Default::default(),
             step: 0,
             problem,
             plan,
             f,
         };
-        reference.moments = reference.all_moments();
+        reference.sum_up();
         Ok(reference)
     }
 
-    fn all_moments(&self) -> Vec<Moments> {
-        let cells = self.problem.space.cells();
-        (0..cells)
-            .map(|cell| Moments::of(&self.problem.velocity, |node| self.f[node * cells + cell]))
-            .collect()
+    fn sum_up(&mut self) {
+        let (cells, velocity) = (self.problem.space.cells(), &self.problem.velocity);
+        let f = |node: usize, cell: usize| self.f[node * cells + cell];
+        let moments = |cell| Moments::of(velocity, |node| f(node, cell));
+        self.moments = (0..cells).map(moments).collect();
+        if self.problem.gas.rotating().is_some() {
+            let of = |(cell, m): (usize, &Moments)| {
+                Internal::of(velocity, m.velocity, |node| f(node, cell))
+            };
+            self.internal = self.moments.iter().enumerate().map(of).collect();
+        }
     }
 
     fn one_step(&mut self) -> Result<()> {
@@ -93,7 +103,7 @@ impl Reference {
         for direction in 0..self.problem.space.dimensions() {
             self.stream(direction)?;
         }
-        self.moments = self.all_moments();
+        self.sum_up();
         self.step += 1;
         Ok(())
     }
@@ -103,18 +113,29 @@ impl Reference {
         let Self { problem, plan, .. } = self;
         let cells = problem.space.cells();
         let inner = problem.velocity.inner();
+        let (rotation, freedom) = (problem.gas.rotating(), problem.velocity.internal_freedom());
         for (cell, moments) in self.moments.iter().enumerate() {
-            let state = moments.state();
+            let mut state = moments.state();
             let nu = problem
                 .gas
                 .relaxation_frequency(state.density, state.temperature);
-            let keep = (-nu * plan.dt).exp();
-            let give = -(-nu * plan.dt).exp_m1();
+            let mut keep = (-nu * plan.dt).exp();
+            let mut give = -(-nu * plan.dt).exp_m1();
             let keep_heat = (-problem.gas.effective_prandtl() * nu * plan.dt).exp();
+            let mut rotating = None;
+            if let (Some(rotation), Some(internal)) = (&rotation, self.internal.get(cell)) {
+                let (gas, q) = (&problem.gas, moments.heat_flux);
+                let of = Relaxing::new(gas, rotation, &state, q, internal, plan.dt)?;
+                (keep, give, state.temperature) = (of.keep, of.give, of.temperatures[0]);
+                rotating = Some(of);
+            }
             let maxwellian =
                 DiscreteMaxwellian::new(&problem.velocity, state, problem.conservative)?;
             let populations = maxwellian.populations(&problem.velocity);
-            let g = heat_vector(&state, moments.heat_flux, keep_heat - keep);
+            let g = match &rotating {
+                Some(of) => heat_vector(&state, of.heat_fluxes[0], 1.0),
+                None => heat_vector(&state, moments.heat_flux, keep_heat - keep),
+            };
             let heat = if problem.conservative {
                 HeatTerm::conservative(&problem.velocity, &maxwellian, g)
             } else {
@@ -127,8 +148,16 @@ impl Reference {
                     inner[node.m],
                     maxwellian.inverse_temperature,
                 );
+                let mut factor = give + heat.factor(c, rest);
+                if let (1.0, Some(of)) = (node.internal, &rotating) {
+                    // S_E = (d/2) T_r* S_F + g.c M, of the population (d/2) T* M.
+                    let [t_star, r_star] = of.temperatures;
+                    let g = internal_vector(&state, of.heat_fluxes[1]);
+                    factor =
+                        (r_star * factor + 2.0 / freedom * (g[0] * c[0] + g[1] * c[1])) / t_star;
+                }
                 let f = &mut self.f[index * cells + cell];
-                *f = keep * *f + populations[index] * (give + heat.factor(c, rest));
+                *f = keep * *f + populations[index] * factor;
             }
         }
         Ok(())
@@ -349,13 +378,22 @@ impl Engine for Reference {
         Ok(())
     }
     fn fields(&mut self) -> Result<[Vec<f64>; 4]> {
-        let each = |of: fn(&Moments) -> f64| self.moments.iter().map(of).collect();
+        let mut moments = self.moments.clone();
+        if let Some(rotation) = self.problem.gas.rotating() {
+            for (moments, internal) in moments.iter_mut().zip(&self.internal) {
+                with_rotation(&rotation, moments, internal);
+            }
+        }
+        let each = |of: fn(&Moments) -> f64| moments.iter().map(of).collect();
         Ok([
             each(|m| m.density),
             each(|m| m.velocity[0]),
             each(|m| m.velocity[1]),
             each(|m| m.temperature),
         ])
+    }
+    fn internal(&mut self) -> Result<Vec<Internal>> {
+        Ok(self.internal.clone())
     }
     fn moments(&mut self) -> Result<Vec<Moments>> {
         Ok(self.moments.clone())
@@ -376,7 +414,7 @@ impl Engine for Reference {
         }
         self.f.clone_from(&saved.populations);
         self.step = saved.step;
-        self.moments = self.all_moments();
+        self.sum_up();
         Ok(())
     }
     fn time_steps(&mut self, steps: u32) -> Result<std::time::Duration> {

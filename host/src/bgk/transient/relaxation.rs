@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::engine::StepPlan;
+use super::rotating::{Internal, Relaxing, internal_vector};
 use crate::bgk::equilibrium::{HeatTerm, Maxwellians, heat_vector};
 use crate::bgk::{DiscreteMaxwellian, Model, Problem, State};
 use crate::error::{Error, Result};
@@ -24,18 +25,24 @@ pub(super) mod sum {
     pub(crate) const STRESS: usize = 6;
     /// Number of sums that Shakhov needs.
     pub(crate) const SHAKHOV: usize = 9;
+    /// Sum of the internal energy E.
+    pub(crate) const INTERNAL: usize = 9;
+    /// Sums of v_x E and v_y E.
+    pub(crate) const INTERNAL_FLUX: usize = 10;
+    /// Number of sums of molecules that rotate.
+    pub(crate) const POLYATOMIC: usize = 12;
 }
 
 /// Number of sums for each cell.
 pub(super) fn sums_of(problem: &Problem) -> usize {
     match problem.gas.model {
         Model::Bgk => sum::BGK,
-        // Molecules that rotate are refused before.
-        Model::Shakhov | Model::Polyatomic => sum::SHAKHOV,
+        Model::Shakhov => sum::SHAKHOV,
+        Model::Polyatomic => sum::POLYATOMIC,
     }
 }
 
-/// The state of a cell, of its sums.
+/// The state of a cell, of its sums; its temperature is that of translation.
 pub(super) fn state(problem: &Problem, sums: &[f64], cell: usize) -> State {
     let cells = problem.space.cells();
     let at = |row: usize| sums[row * cells + cell];
@@ -77,8 +84,15 @@ pub(super) fn stress(sums: &[f64], cells: usize, cell: usize) -> [f64; 3] {
 /// n, u_x, u_y and T of all cells, of their sums.
 pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
     let mut fields: [Vec<f64>; 4] = Default::default();
-    for cell in 0..problem.space.cells() {
-        let state = state(problem, sums, cell);
+    let cells = problem.space.cells();
+    let rotation = problem.gas.rotating();
+    for cell in 0..cells {
+        let mut state = state(problem, sums, cell);
+        if let Some(rotation) = &rotation {
+            let internal = Internal::of_sums(&state, sums, cells, cell);
+            let of_rotation = internal.temperature(rotation, state.density);
+            state.temperature = rotation.temperature(state.temperature, of_rotation);
+        }
         let values = [
             state.density,
             state.velocity[0],
@@ -103,6 +117,8 @@ pub(super) struct Relaxations {
     pub(super) give: Row,
     /// Shakhov's terms with the share `e^(-Pr nu dt) - e^(-nu dt)`: none for BGK.
     pub(super) heat: Vec<HeatTerm>,
+    /// Internal energy a molecule at the temperature T_r*, and the vector g of its flux: none of single atoms.
+    pub(super) internal: Vec<(f64, [f64; 2])>,
 }
 
 impl Relaxations {
@@ -125,6 +141,10 @@ impl Relaxations {
                     keep: [1.0; TOGETHER],
                     give: [0.0; TOGETHER],
                     heat: vec![HeatTerm::default(); heat],
+                    internal: match problem.gas.model {
+                        Model::Polyatomic => vec![(0.0, [0.0; 2]); here],
+                        _ => Vec::new(),
+                    },
                 }
             })
             .collect()
@@ -164,8 +184,13 @@ fn relax(
 ) -> Result<()> {
     let space = &problem.velocity;
     let maxwellians = &mut block.maxwellians;
+    // The first step of relaxed populations only streams.
+    let streams_only = step == 0 && plan.relaxed;
+    let dt = if streams_only { 0.0 } else { plan.dt };
+    let rotation = problem.gas.rotating();
+    let mut rotating: Vec<Relaxing> = Vec::new();
     for i in 0..maxwellians.cells {
-        let state = state(problem, sums, first + i);
+        let mut state = state(problem, sums, first + i);
         if !(state.density > 0.0
             && state.temperature > 0.0
             && state.density.is_finite()
@@ -177,6 +202,17 @@ fn relax(
                 "the gas is no longer in a state after step {step}: density {:e}, temperature {:e} in cell ({ix}, {iy})",
                 state.density, state.temperature
             )));
+        }
+        if let Some(rotation) = &rotation {
+            let cells = problem.space.cells();
+            let mut q = heat_flux(&state, sums, cells, first + i);
+            let mut internal = Internal::of_sums(&state, sums, cells, first + i);
+            if space.flow() < 2 {
+                (q[1], internal.heat_flux[1]) = (0.0, 0.0);
+            }
+            let relaxing = Relaxing::new(&problem.gas, rotation, &state, q, &internal, dt)?;
+            state.temperature = relaxing.temperatures[0];
+            rotating.push(relaxing);
         }
         if problem.conservative {
             maxwellians.set_state(i, state);
@@ -193,8 +229,6 @@ fn relax(
             }
         }
     }
-    // The first step of relaxed populations only streams.
-    let streams_only = step == 0 && plan.relaxed;
     let time = |i: usize| match streams_only {
         true => 0.0,
         false => {
@@ -207,10 +241,19 @@ fn relax(
         block.keep[i] = (-time).exp();
         block.give[i] = -(-time).exp_m1();
     }
-    if problem.gas.model == Model::Shakhov {
+    for (i, relaxing) in rotating.iter().enumerate() {
+        (block.keep[i], block.give[i]) = (relaxing.keep, relaxing.give);
+        let half = rotation.map_or(0.0, |rotation| 0.5 * rotation.freedom);
+        let g = internal_vector(&maxwellians.state(i), relaxing.heat_fluxes[1]);
+        block.internal[i] = (half * relaxing.temperatures[1], g);
+    }
+    if problem.gas.model != Model::Bgk {
         let cells = problem.space.cells();
         let vector = |i: usize| {
             let state = maxwellians.state(i);
+            if let Some(relaxing) = rotating.get(i) {
+                return heat_vector(&state, relaxing.heat_fluxes[0], 1.0);
+            }
             let mut q = heat_flux(&state, sums, cells, first + i);
             if space.flow() < 2 {
                 // Half of an axis has other sums.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::engine::{Engine, FaceFlux, Rows, Saved, Work, other_problem};
 use super::pieces::CheckpointPart;
+use super::rotating::Internal;
 use crate::bgk::{Moments, Problem, VelocitySpace};
 use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};
@@ -178,6 +179,16 @@ impl Engine for Reduced {
                 // The part that is odd in v_y.
                 moments.pressure[2] = 0.0;
                 moments.heat_flux[1] = 0.0;
+            }
+        }
+        Ok(all)
+    }
+
+    fn internal(&mut self) -> Result<Vec<Internal>> {
+        let mut all = self.engine.internal()?;
+        if self.reduction.along_y() {
+            for internal in &mut all {
+                internal.heat_flux[1] = 0.0;
             }
         }
         Ok(all)

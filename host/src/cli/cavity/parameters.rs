@@ -126,14 +126,15 @@ impl CavityArgs {
         let mut full = self.clone();
         full.quadrature = Some(self.chosen_quadrature()?);
         full.vmax = Some(self.vmax.unwrap_or(vmax));
-        full.reduced |= self.steady && !boltzmann;
-        let delta = flow::rarefaction(self.delta, self.kn, self.shared.si.length()?)?;
-        full.delta = Some(delta.unwrap_or(1.0));
-        full.velocities = Some(full.complete_velocities()?);
         full.shared.gas = self
             .shared
             .gas
             .resolved(&self.shared.si, molecules, !boltzmann)?;
+        let rotates = full.shared.gas.gas().rotating().is_some();
+        full.reduced |= (self.steady || rotates) && !boltzmann;
+        let delta = flow::rarefaction(self.delta, self.kn, self.shared.si.length()?)?;
+        full.delta = Some(delta.unwrap_or(1.0));
+        full.velocities = Some(full.complete_velocities()?);
         if boltzmann {
             full.collisions
                 .complete_near_rest(&full.grid()?, &full.shared.gas);

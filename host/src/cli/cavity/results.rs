@@ -4,8 +4,7 @@ use plotters::style::RGBColor;
 use serde_json::{Value, json};
 
 use super::parameters::CavityArgs;
-use crate::bgk::steady::RotatingMoments;
-use crate::bgk::{Cavity, CavityResults, FaceFlux, Model, Moments, Space, Units};
+use crate::bgk::{Cavity, CavityResults, FaceFlux, Model, Moments, RotatingMoments, Space, Units};
 use crate::cli::contour::contour;
 use crate::cli::flow::{Counts, Outcome, image};
 use crate::cli::known;

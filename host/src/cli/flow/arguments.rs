@@ -173,6 +173,15 @@ impl GasArgs {
         self.molecules.unwrap_or(MODEL_MOLECULES)
     }
 
+    /// Functions of a velocity in a space that is reduced or not.
+    pub(in crate::cli) fn functions(&self, reduced: bool) -> usize {
+        match (reduced, self.rotation) {
+            (true, Some(_)) => 3,
+            (true, None) => 2,
+            (false, _) => 1,
+        }
+    }
+
     /// The library's gas.
     pub(in crate::cli) fn gas(&self) -> Gas {
         Gas {

@@ -9,6 +9,7 @@ use crate::bgk::{March, Units, VelocitySpace};
 use crate::cli::names::SERIES;
 use crate::cli::npy;
 use crate::cli::report::Report;
+use crate::cli::rotation;
 use crate::cli::vti;
 use crate::compute::Precision;
 use crate::error::Result;
@@ -95,7 +96,8 @@ impl Series {
         };
         if self.every.is_some() {
             let moments = run.moments()?;
-            let image = fields::image(&run.space(), &moments, self.units.as_ref());
+            let mut image = fields::image(&run.space(), &moments, self.units.as_ref());
+            rotation::add_fields(&mut image, &run.rotation()?, self.units.as_ref());
             report.write_now(&folder.join(fields_of(step)), &image.encode())?;
             self.collect(&folder, step, report)?;
         }
@@ -152,7 +154,7 @@ fn earlier(folder: &Path, now: u64, report: &mut Report) -> BTreeSet<u64> {
 fn shape(velocity: &VelocitySpace) -> Vec<usize> {
     let mut shape: Vec<usize> = velocity.axes().iter().map(|axis| axis.len()).collect();
     if velocity.is_reduced() {
-        shape.push(2);
+        shape.push(velocity.shape()[2]);
     }
     shape
 }

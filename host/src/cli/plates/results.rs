@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::flow::{Flow, Kind, Measured};
 use super::parameters::PlatesArgs;
-use crate::bgk::steady::{RotatingMoments, Solution};
-use crate::bgk::{Moments, Units};
+use crate::bgk::steady::Solution;
+use crate::bgk::{Moments, RotatingMoments, Units};
 use crate::cli::output::{self, Quantity};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::{Output, Report};

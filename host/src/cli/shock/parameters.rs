@@ -56,7 +56,7 @@ pub(in crate::cli) struct ShockArgs {
     /// --collision boltzmann]
     #[arg(long, value_name = "C", value_parser = positive)]
     pub(super) vmax: Option<f64>,
-    /// Integrate v_y and v_z out and keep two functions of v_x: the same result at a small part of the work
+    /// Integrate v_y and v_z out and keep two functions of v_x, three of molecules that rotate: the same result at a small part of the work [default with --model polyatomic]
     #[arg(long)]
     pub(super) reduced: bool,
     /// Solve for the steady wave directly, without steps in time, as without flags of time; --steps counts iterations. The models store no distribution, and their velocity space is
@@ -175,7 +175,8 @@ impl ShockArgs {
             None => vec![along],
         };
         let also_three = self.steady && !self.reduced;
-        self.reduced |= self.steady && counts.len() < 3;
+        let rotates = self.shared.gas.gas().rotating().is_some();
+        self.reduced |= (self.steady || rotates) && counts.len() < 3;
         let velocities = match (self.reduced, counts[..].to_vec()) {
             (true, counts) if counts.len() == 1 => counts,
             (true, counts) => {

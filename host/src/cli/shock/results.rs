@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::parameters::ShockArgs;
-use crate::bgk::steady::RotatingMoments;
-use crate::bgk::{ShockPoint, ShockProfile, mean_free_path};
+use crate::bgk::{RotatingMoments, ShockPoint, ShockProfile, mean_free_path};
 use crate::cli::flow::{Counts, Outcome};
 use crate::cli::known::{self, Point};
 use crate::cli::output::{self, Quantity};

@@ -13,6 +13,9 @@ use crate::bgk::{Model, Problem};
 /// Number of chunks of nodes on a line and in a plane. In a plane each costs a pass over tables and sums of many cells.
 const CHUNKS: [usize; 2] = [64, 32];
 
+/// Sums of a chunk where the molecules rotate.
+const PASS_SUMS_ROTATING: usize = PASS_SUMS_SHAKHOV as usize + 2;
+
 /// Constants of a run.
 pub(super) struct Layout<T> {
     pub(super) problem: Problem,
@@ -25,11 +28,14 @@ pub(super) struct Layout<T> {
     pub(super) shape: [usize; 3],
     pub(super) nx: usize,
     pub(super) ny: usize,
+    /// Whether the equilibrium has a third moment.
     pub(super) shakhov: bool,
+    /// Whether the molecules rotate: E is the last function of a node.
+    pub(super) rotates: bool,
     /// The unresolved part of |c|^2 for each m: v_z^2, or a multiple of the table of h.
     pub(super) heat_argument: Vec<T>,
     /// Weights of the populations of a node (v_y, m) in the sums of a chunk.
-    weights: Vec<[T; PASS_SUMS_SHAKHOV as usize]>,
+    weights: Vec<[T; PASS_SUMS_ROTATING]>,
     pub(super) sums: usize,
     /// Rows of cells at the faces along x and y whose fluxes count here, and all rows there that the mean is taken over.
     pub(super) counted: [Range<usize>; 2],
@@ -56,7 +62,8 @@ impl<T: Real> Layout<T> {
         let integrated = velocity.integrated() as f64;
         let heat_argument = match velocity.z() {
             Some(z) => z.nodes().iter().map(|v| T::from_f64(v * v)).collect(),
-            None => [1.0, 1.0 + 2.0 / integrated].map(T::from_f64).to_vec(),
+            // That of E is g's.
+            None => [1.0, 1.0 + 2.0 / integrated, 1.0].map(T::from_f64)[..shape[2]].to_vec(),
         };
         let nodes = nodes(&problem.velocity);
         let weights = nodes[..shape[1] * shape[2]]
@@ -64,7 +71,16 @@ impl<T: Real> Layout<T> {
             .map(|node| {
                 let (vy, mass) = (node.v[1], node.mass);
                 let rest = vy * vy * mass + node.energy;
-                [mass, vy * mass, rest, vy * rest, vy * vy * mass].map(T::from_f64)
+                let internal = node.internal;
+                let of_f = [mass, vy * mass, rest, vy * rest, vy * vy * mass];
+                let mut weights = [T::ZERO; PASS_SUMS_ROTATING];
+                for (to, weight) in weights
+                    .iter_mut()
+                    .zip(of_f.into_iter().chain([internal, vy * internal]))
+                {
+                    *to = T::from_f64(weight);
+                }
+                weights
             })
             .collect();
         Self {
@@ -75,7 +91,8 @@ impl<T: Real> Layout<T> {
             shape,
             nx: space.nx(),
             ny: space.ny(),
-            shakhov: problem.gas.model == Model::Shakhov,
+            shakhov: problem.gas.model != Model::Bgk,
+            rotates: problem.gas.model == Model::Polyatomic,
             heat_argument,
             sums: sums_of(&problem),
             counted: [0..space.ny(), 0..space.nx()],
@@ -112,13 +129,13 @@ impl<T: Real> Layout<T> {
     pub(super) fn velocity_of(&self, chunk: usize) -> f64 {
         self.problem.velocity.x().nodes()[chunk / self.parts()]
     }
-    /// Sums of a chunk for each cell: of f, v_y f and the energy that is not v_x's; for Shakhov also of v_y times that energy, and of v_y^2 f.
+    /// Sums of a chunk for each cell: of f, v_y f and the energy that is not v_x's; for Shakhov also of v_y times that energy, and of v_y^2 f; where the molecules rotate, of E and v_y E.
     pub(super) fn pass_sums(&self) -> usize {
-        (if self.shakhov {
-            PASS_SUMS_SHAKHOV
-        } else {
-            PASS_SUMS_BGK
-        }) as usize
+        match (self.shakhov, self.rotates) {
+            (_, true) => PASS_SUMS_ROTATING,
+            (true, false) => PASS_SUMS_SHAKHOV as usize,
+            (false, false) => PASS_SUMS_BGK as usize,
+        }
     }
     /// Weights of the populations of a node in these.
     pub(super) fn pass_weights(&self, jy: usize, m: usize) -> &[T] {

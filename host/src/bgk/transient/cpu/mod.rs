@@ -28,6 +28,7 @@ use super::engine::{
 };
 use super::parts::Cut;
 use super::relaxation::{Relaxations, fields, relax_all, state, sum};
+use super::rotating::Internal;
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem};
 use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};
@@ -227,6 +228,18 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(central_moments(problem, &states, |node, cell| {
             self.f[node * cells + cell].to_f64()
         }))
+    }
+
+    fn internal(&mut self) -> Result<Vec<Internal>> {
+        let (problem, cells) = (&self.layout.problem, self.layout.cells());
+        if !self.layout.rotates {
+            return Ok(Vec::new());
+        }
+        let of = |cell| {
+            let state = state(problem, &self.sums, cell);
+            Internal::of_sums(&state, &self.sums, cells, cell)
+        };
+        Ok((0..cells).map(of).collect())
     }
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {

@@ -102,6 +102,20 @@ pub(super) fn heat_factors<T: Real>(
     }
 }
 
+/// `alpha + g.(v - u)`, of the rows of g and of the mean velocity.
+#[inline(always)]
+pub(super) fn add_along<T: Real>(
+    out: &mut [T],
+    alpha: &[T],
+    [gx, gy]: [&[T]; 2],
+    [ux, uy]: [&[T]; 2],
+    [vx, vy]: [T; 2],
+) {
+    for_cells!(out.len(), [alpha, gx, gy, ux, uy], [out], {
+        *out = alpha + gx * (vx - ux) + gy * (vy - uy);
+    });
+}
+
 /// Flux through the upstream face of a cell in the fraction `a` of one: `a f`, with slopes `a (1-a)/2 S` more.
 #[inline(always)]
 fn passed<T: Real, const SLOPED: bool>(up: T, cell: T, down: T, a: T) -> T {

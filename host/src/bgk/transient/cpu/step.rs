@@ -6,7 +6,7 @@ use rarefy_kernels::Real;
 
 use super::face::Face;
 use super::layout::Layout;
-use super::rows::{RowShift, heat_factors, multiply, relax, relax_shakhov};
+use super::rows::{RowShift, add_along, heat_factors, multiply, relax, relax_shakhov};
 use super::tables::Tables;
 
 /// Data shared by all chunks of a step.
@@ -22,21 +22,21 @@ pub(super) struct Scratch<T> {
     pub(super) row: Vec<T>,
     pad: usize,
     pub(super) passes: Vec<T>,
-    /// Multiplier of the innermost factor at a pair (j_x, j_y), and the Shakhov model's factor.
+    /// Multiplier of the innermost factor at a pair (j_x, j_y), the Shakhov model's factor, and the first part of that of E.
     product: Vec<T>,
-    factors: [Vec<T>; 2],
+    factors: [Vec<T>; 3],
 }
 
 impl<T: Real> Scratch<T> {
     /// For rows of so many cells.
     pub(super) fn new(layout: &Layout<T>, cells: usize, pad: usize) -> Self {
-        let factor = vec![T::ZERO; if layout.shakhov { cells } else { 0 }];
+        let row = |there: bool| vec![T::ZERO; if there { cells } else { 0 }];
         Self {
             row: vec![T::ZERO; cells + 2 * pad],
             pad,
             passes: vec![T::ZERO; cells + 1],
             product: vec![T::ZERO; cells],
-            factors: [factor.clone(), factor],
+            factors: [layout.shakhov, layout.shakhov, layout.rotates].map(row),
         }
     }
 
@@ -61,7 +61,9 @@ impl<T: Real> Step<'_, T> {
         let out = &mut scratch.row[scratch.pad..][..cells.len()];
         let (keep, inner) = (&tables.keep()[cells.clone()], &tables.inner(m)[cells]);
         if layout.shakhov {
-            let [alpha, beta] = &scratch.factors;
+            let [alpha, beta, of_internal] = &scratch.factors;
+            let is_internal = layout.rotates && m + 1 == layout.shape[2];
+            let alpha = if is_internal { of_internal } else { alpha };
             let s = layout.heat_argument[m];
             relax_shakhov(out, f, keep, &scratch.product, inner, alpha, beta, s);
         } else {
@@ -91,8 +93,12 @@ impl<T: Real> Step<'_, T> {
                 .is_reduced()
                 .then(|| &tables.inner(1)[cells.clone()]);
             let heat = tables.heat().map(|row| &row[cells.clone()]);
-            let [alpha, beta] = &mut scratch.factors;
+            let [alpha, beta, of_internal] = &mut scratch.factors;
             heat_factors(alpha, beta, heat, v, unresolved);
+            if layout.rotates {
+                let g = tables.internal().map(|row| &row[cells.clone()]);
+                add_along(of_internal, alpha, g, [heat[6], heat[7]], v);
+            }
         }
     }
 

@@ -98,9 +98,12 @@ impl<T: Real> Job for AddBlock<'_, '_, T> {
             let part = |k: usize| &partial[k * cells + first..][..len];
             let (p0, p1, p2) = (part(0), part(1), part(2));
             add_bgk(density, along_x, along_y, energy, vx, p0, p1, p2);
-            if let [flux_x, flux_y, xx, yy, xy] = shakhov {
+            if let [flux_x, flux_y, xx, yy, xy, internal @ ..] = shakhov {
                 let parts = [p0, p1, p2, part(3), part(4)];
                 add_shakhov(flux_x, flux_y, xx, yy, xy, vx, parts);
+                if let [energy, flux_x, flux_y] = internal {
+                    add_internal(energy, flux_x, flux_y, vx, [part(5), part(6)]);
+                }
             }
         }
     }
@@ -111,7 +114,7 @@ const _: () = assert!(
     "the order in which `AddBlock` takes the sums"
 );
 const _: () = assert!(
-    sum::FLUX == 4 && sum::STRESS == 6 && sum::SHAKHOV == 9,
+    sum::FLUX == 4 && sum::STRESS == 6 && sum::SHAKHOV == 9 && sum::INTERNAL == 9,
     "the order in which `AddBlock` takes the sums"
 );
 
@@ -167,4 +170,20 @@ fn add_shakhov<T: Real>(
             *xy += vx * p1;
         }
     );
+}
+
+#[inline(always)]
+fn add_internal<T: Real>(
+    energy: &mut [f64],
+    flux_x: &mut [f64],
+    flux_y: &mut [f64],
+    vx: f64,
+    [p5, p6]: [&[T]; 2],
+) {
+    for_cells!(energy.len(), [p5, p6], [energy, flux_x, flux_y], {
+        let p5 = p5.to_f64();
+        *energy += p5;
+        *flux_x += vx * p5;
+        *flux_y += p6.to_f64();
+    });
 }

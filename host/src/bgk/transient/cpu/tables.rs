@@ -35,11 +35,17 @@ const KEEP: usize = 0;
 const HEAT: usize = 1;
 /// These rows.
 const HEAT_ROWS: usize = 8;
+/// Rows of the vector g of the flux of internal energy over the internal energy a molecule, behind them.
+const INTERNAL: usize = HEAT + HEAT_ROWS;
 
 impl<T: Real> Tables<T> {
     pub(super) fn new(layout: &Layout<T>) -> Self {
         let ([nx, ny, nm], cells) = (layout.shape, layout.cells());
-        let x = HEAT + if layout.shakhov { HEAT_ROWS } else { 0 };
+        let x = match (layout.shakhov, layout.rotates) {
+            (_, true) => INTERNAL + 2,
+            (true, false) => INTERNAL,
+            (false, false) => HEAT,
+        };
         Self {
             rows: vec![T::ZERO; (x + nx + ny + nm) * cells],
             cells,
@@ -75,6 +81,11 @@ impl<T: Real> Tables<T> {
     #[inline(always)]
     pub(super) fn heat(&self) -> [&[T]; HEAT_ROWS] {
         from_fn(|k| self.row(HEAT + k))
+    }
+    /// The rows of the flux of internal energy.
+    #[inline(always)]
+    pub(super) fn internal(&self) -> [&[T]; 2] {
+        from_fn(|k| self.row(INTERNAL + k))
     }
     #[inline(always)]
     pub(super) fn x(&self, j: usize) -> &[T] {
@@ -167,6 +178,19 @@ impl<T: Real> lanes::Job for Fill<'_, '_, T> {
                     put(&mut row[here.clone()], term);
                 }
             }
+            let mut of_internal = none;
+            if layout.rotates {
+                let mut g = [none; 2];
+                for (i, (energy, vector)) in r.internal.iter().enumerate() {
+                    of_internal[i] = *energy;
+                    // Nothing relaxes yet where nothing is known of it.
+                    let energy = energy.max(f64::MIN_POSITIVE);
+                    [g[0][i], g[1][i]] = vector.map(|g| g / energy);
+                }
+                for (row, g) in of_cells[INTERNAL..].iter_mut().zip(&g) {
+                    put(&mut row[here.clone()], g);
+                }
+            }
             let (one, mut share) = ([1.0; TOGETHER], m.amplitude);
             // The BGK share of the Maxwellian is the same at all nodes of a cell; Shakhov's factor comes later.
             if !layout.shakhov {
@@ -202,7 +226,10 @@ impl<T: Real> lanes::Job for Fill<'_, '_, T> {
                     of_h[i] = integrated / (2.0 * m.inverse_temperature[i]);
                 }
                 put(&mut of_inner[0][here.clone()], &one);
-                put(&mut of_inner[1][here], &of_h);
+                put(&mut of_inner[1][here.clone()], &of_h);
+                if layout.rotates {
+                    put(&mut of_inner[2][here], &of_internal);
+                }
             }
         }
     }
