@@ -311,3 +311,39 @@ fn infinite_tubes_are_tabulated() {
     let smooth = number(&read(&at.join("smooth"))["result"]["tube"][0]["g_p"]);
     assert!(smooth > number(&rows[1]["g_p"]) + 0.3, "{smooth}");
 }
+
+/// Far from the axis a ring in a stream has the load of a cylinder, a unit length of it.
+#[test]
+fn a_ring_of_large_radius_is_a_cylinder_of_the_plane() {
+    let dir = folder();
+    let at = dir.path();
+    let case = |domain: &str, middle: &str| {
+        format!(
+            "gas = {{ delta = 2 }}\n\
+             domain = {{ {domain}, x = [-3, 3], h = 0.16 }}\n\
+             velocities = {{ kind = \"uniform\", step = 0.5 }}\n\
+             [sides]\n\
+             left = {{ kind = \"stream\", mach = 0.8 }}\n\
+             right = {{ kind = \"stream\", mach = 0.8 }}\n\
+             bottom = {{ kind = \"mirror\" }}\n\
+             top = {{ kind = \"mirror\" }}\n\
+             [[body]]\n\
+             shape = \"circle\"\n\
+             centre = [0, {middle}]\n\
+             radius = 0.5\n"
+        )
+    };
+    let coefficients = |text: String, out: &str| {
+        write(at, &text);
+        let line = format!("flow case.toml --backend cpu --quiet --no-verify --out {out}");
+        done(at, &words(&line));
+        let body = read(&at.join(out))["result"]["bodies"][0].clone();
+        ["drag_coefficient", "heat_coefficient"].map(|key| number(&body[key]))
+    };
+    let plane = coefficients(case("y = [-2, 2]", "0"), "plane");
+    let domain = "symmetry = \"axis\", y = [998, 1002]";
+    let ring = coefficients(case(domain, "1000"), "ring");
+    for (plane, ring) in plane.iter().zip(ring) {
+        assert!((ring / plane - 1.0).abs() < 4e-3, "{ring} for {plane}");
+    }
+}
