@@ -308,6 +308,8 @@ fn the_command_steps_in_time() {
     let dir = folder();
     let line = "shock --mach 2 --gas nitrogen --pressure 10 --temperature 300 --in-time --steps 300 --cells 150 --backend cpu --quiet --no-verify --out wave";
     done(dir.path(), &line.split_whitespace().collect::<Vec<_>>());
+    let record = std::fs::read_to_string(dir.path().join("wave/run.json")).unwrap();
+    assert!(!record.contains("vibrate"));
     let profile = std::fs::read_to_string(dir.path().join("wave/profile.csv")).unwrap();
     let head = profile.lines().next().unwrap();
     for column in [
@@ -317,6 +319,9 @@ fn the_command_steps_in_time() {
     ] {
         assert!(head.contains(column), "{head}");
     }
+    let line = "shock --mach 4 --gas nitrogen --pressure 10 --temperature 300 --in-time --steps 20 --cells 150 --backend cpu --no-verify";
+    let warnings = &printed(dir.path(), line)["warnings"];
+    assert!(warnings.to_string().contains("vibrate"), "{warnings}");
     let line = "cavity --gas nitrogen --pressure 10 --temperature 300 --size 1e-3 --in-time --reduced --cells 10 --velocities 10 --steps 40 --backend cpu --no-verify";
     let record = printed(dir.path(), line);
     assert!(number(&record["result"]["D"]) > 0.0);

@@ -180,6 +180,11 @@ fn find_in_time<F: Flow>(
     report.time("setup", started.elapsed());
     let quiet = args.common().quiet;
     let course = time_loop::drive(&flow, &mut run, start.history, quiet, report)?;
+    if flow.shared().gas.gas().rotating().is_some()
+        && let Some(warning) = flow.si().beyond_rotation(&run.moments()?)
+    {
+        report.warn(warning);
+    }
     Ok(Outcome {
         units,
         left: match course.converged {
