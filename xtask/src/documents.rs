@@ -21,7 +21,9 @@ fn every_example_is_listed() {
 #[test]
 fn every_figure_is_made_by_a_command() {
     let docs = root().join("docs");
-    let made: Vec<_> = crate::evidence::files()
+    let files = crate::evidence::files();
+    let made: Vec<_> = files
+        .filter(|file| !file.starts_with("../"))
         .map(|file| docs.join(file))
         .collect();
     let mut found = 0;

@@ -11,9 +11,12 @@ mod ci;
 mod documents;
 mod evidence;
 mod fuzz;
+mod gallery;
+mod gallery_page;
 #[cfg(test)]
 mod layers;
 mod packages;
+mod picture;
 mod ptx;
 mod python;
 mod ranks;
@@ -50,6 +53,9 @@ enum Chore {
         /// Only those whose name contains this
         #[arg(default_value = "")]
         only: String,
+        /// The command; a release build without it
+        #[arg(long)]
+        program: Option<PathBuf>,
     },
     /// Run each target of cargo-fuzz from the corpus of the tests, as a nightly job does
     Fuzz {
@@ -76,7 +82,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().chore {
         Chore::Ptx(chore) => ptx::run(&chore),
         Chore::Bundle { out, pack } => bundle::run(&out, pack),
-        Chore::Evidence { only } => evidence::regenerate(&only),
+        Chore::Evidence { only, program } => evidence::regenerate(&only, program.as_deref()),
         Chore::Fuzz { seconds, target } => fuzz::all(seconds, target.as_deref()),
         Chore::Packages => packages::test(),
         Chore::Python => python::check(),
