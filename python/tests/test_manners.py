@@ -4,6 +4,7 @@ import doctest
 import json
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -184,3 +185,13 @@ def test_examples_of_the_extension(name: str) -> None:
     examples = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
     assert examples.examples
     assert doctest.DocTestRunner().run(examples).failed == 0
+
+
+def test_examples_of_the_recipes() -> None:
+    page = Path(__file__).parents[2] / "docs" / "recipes.md"
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert blocks
+    for block in blocks:
+        examples = doctest.DocTestParser().get_doctest(block, {}, page.name, str(page), None)
+        assert examples.examples
+        assert doctest.DocTestRunner().run(examples).failed == 0

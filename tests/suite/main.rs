@@ -53,6 +53,8 @@ mod paper_cli;
 mod processes;
 mod promises_cli;
 mod ptx;
+#[cfg(unix)]
+mod recipes_cli;
 mod records_cli;
 mod remedies_cli;
 mod resumed_cli;
