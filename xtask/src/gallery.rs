@@ -78,7 +78,7 @@ pub(crate) const GALLERY: [Shot; 30] = [
         arguments: &["collide", "--input", "examples/data/f.npy", "--vmax", "6"],
         picture: ("cross_section_x.png", "gallery/collide.png"),
         caption: "Gain and loss of an array of one's own, two Maxwellians that overlap, are nearly equal where the beams meet.",
-        source: ("array and its grid", "../examples/README.md#data"),
+        source: ("array", "../examples/data/f.npy"),
         also: &[],
     },
     Shot {
