@@ -438,7 +438,7 @@ impl Item<'_> {
         };
         Figure {
             title: format!(
-                "Collision integral along ξ_x, {}³ velocities{which}",
+                "Collision integral along one axis, {}³ velocities{which}",
                 self.grid.n()
             ),
             panels: vec![

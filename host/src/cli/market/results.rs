@@ -277,8 +277,11 @@ impl Outcome<'_> {
     fn subject(&self) -> String {
         match (self.parameters.scenario, &self.parameters.input) {
             (Some(Scenario::Voucher), _) => "one voucher for each agent".into(),
-            // An underscore would lower what follows it.
-            (None, Some(input)) => input.display().to_string().replace('_', " "),
+            // The name of the file alone; an underscore would lower what follows it.
+            (None, Some(input)) => {
+                let name = input.file_name().unwrap_or(input.as_os_str());
+                name.to_string_lossy().replace('_', " ")
+            }
             (None, None) => String::new(),
         }
     }
