@@ -7,6 +7,7 @@ mod case;
 mod chosen;
 mod correction;
 mod course;
+mod duct;
 mod errors;
 mod face;
 mod far;
@@ -51,6 +52,7 @@ pub use case::{
     Acceleration, Case, Domain, GasInSi, GasOf, Output, Reservoir, Side, Sides, Solver, State,
     Stream, Symmetry, Velocities,
 };
+pub use duct::{Duct, DuctFlow, DuctGrid, DuctSection};
 pub use errors::Grids;
 pub use findings::{FacetPoint, Fields, Findings, Flux, Loads, Passage, SurfacePoint};
 pub use machine::Machine;
