@@ -155,6 +155,25 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
         ("tube --delta 1 --model es", "bgk"),
         ("tube --delta 1 --z-rot 5", "the model polyatomic"),
         ("tube --delta 1 --model polyatomic --z-rot 0.1", "--z-rot"),
+        (
+            "tube --delta 1 --section square",
+            "circle, slit or rectangle:RATIO is needed",
+        ),
+        ("tube --delta 1 --section rectangle:0.5", "from 1 to 100"),
+        ("tube --delta 1 --section rectangle:two", "from 1 to 100"),
+        ("tube --delta 400 --section slit", "from 1e-9 to 300"),
+        (
+            "tube --delta 1 --section slit --accommodation 0.001",
+            "a share from 0.01 to 1 for a slit or a rectangle",
+        ),
+        (
+            "tube --delta 1 --section slit --backend emulator",
+            "cpu or auto",
+        ),
+        (
+            "tube --delta 1 --section slit --precision f32",
+            "f64 for a slit",
+        ),
     ] {
         refused(at, &words(line), what);
     }
@@ -346,4 +365,42 @@ fn a_ring_of_large_radius_is_a_cylinder_of_the_plane() {
     for (plane, ring) in plane.iter().zip(ring) {
         assert!((ring / plane - 1.0).abs() < 4e-3, "{ring} for {plane}");
     }
+
+/// Slits and rectangular ducts have the rows and files of tubes.
+#[test]
+fn infinite_ducts_are_tabulated() {
+    let dir = folder();
+    let at = dir.path();
+    // Tables of the BGK equation between plates.
+    done(
+        at,
+        &words("tube --section slit --delta 0.1,1,10 --model bgk --out slits --quiet"),
+    );
+    let record = read(&at.join("slits"));
+    assert_eq!(record["parameters"]["section"], "slit");
+    let rows = &record["result"]["tube"];
+    for (k, expected) in [2.0328, 1.5387, 2.7686].into_iter().enumerate() {
+        let found = number(&rows[k]["g_p"]);
+        let error = number(&rows[k]["discretisation_error"]["g_p"]);
+        assert!((found / expected - 1.0).abs() < 1e-4, "{found} {expected}");
+        assert!(error > 0.0 && error < 1e-4 * found, "{error}");
+        assert!(number(&rows[k]["g_t"]) > 0.0);
+    }
+    let table = fs::read_to_string(at.join("slits/tube.csv")).unwrap();
+    assert!(
+        table.starts_with("delta,g_p,g_p_error,g_t,g_t_error\n"),
+        "{table}"
+    );
+    assert!(at.join("slits/tube.png").is_file());
+    // Free molecules in a rectangle of sides 1:2 whose walls mirror a fifth: sums over images in closed form, by mpmath.
+    done(
+        at,
+        &words(
+            "tube --section rectangle:2 --delta 1e-9 --accommodation 0.8 --accuracy 1e-5 --out duct --quiet",
+        ),
+    );
+    let row = &read(&at.join("duct"))["result"]["tube"][0];
+    let found = number(&row["g_p"]);
+    assert!((found / 1.599436694 - 1.0).abs() < 1e-6, "{found}");
+    assert!(number(&row["discretisation_error"]["g_p"]) <= 1e-5 * found);
 }

@@ -1,4 +1,6 @@
-//! `rarefy tube`: flow along an infinite tube of circular section.
+//! `rarefy tube`: flow along an infinite tube of circular section, a slit or a rectangular duct.
+
+mod duct;
 
 use std::time::Instant;
 
@@ -18,7 +20,7 @@ use super::verify::VerifyArgs;
 use crate::bgk::rotation::RotationGiven;
 use crate::bgk::{Model, Rotation, RotationalCollisions};
 use crate::error::Error;
-use crate::flow::{Drive, Grids, Machine, Tube};
+use crate::flow::{Drive, DuctSection, Grids, Machine, Tube};
 
 /// Largest rarefaction parameter: the iteration for thicker gas takes too long.
 const THICKEST: f64 = 300.0;
@@ -32,18 +34,24 @@ Examples:
   rarefy tube --delta 0.01,0.1,1,10,100        a table and a plot over the rarefaction
   rarefy tube --delta 1 --model bgk --accommodation 0.8
   rarefy tube --delta 10 --model polyatomic --z-rot 5.5 --prandtl 0.72
-  rarefy tube --delta 1 --accuracy 1e-5        on cells and velocities that have it";
+  rarefy tube --delta 1 --accuracy 1e-5        on cells and velocities that have it
+  rarefy tube --section slit --delta 1         between parallel plates
+  rarefy tube --section rectangle:2 --delta 0.1,1,10";
 
 /// Compute the flow along an infinite tube by falls of pressure and temperature
 ///
 /// For a tube of radius a the mass flow over rho0 v0 pi a^2/2 is G_P times the relative fall of the pressure over the length a, less G_T times
 /// that of the temperature; both are weak. delta = a p0/(mu0 v0) is the radius over l0. Without collisions G_P is 1.50451 and G_T half of it.
+/// For --section slit or rectangle:RATIO a is the smaller side, and the area that of the section. RATIO is the longer side over the smaller one.
 /// Flows with ends, openings and bodies round an axis are those of `rarefy flow` with symmetry = "axis".
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct TubeArgs {
-    /// Rarefaction parameter, or a list of them: the radius over l0, up to 300
+    /// Section of the tube: circle, slit, or rectangle:RATIO with a RATIO of its sides from 1 to 100
+    #[arg(long, value_name = "S", default_value = "circle", value_parser = Section::parse)]
+    section: Section,
+    /// Rarefaction parameter, or a list of them: the radius, or the smaller side, over l0, up to 300
     #[arg(long, value_name = "D,...", required = true, value_delimiter = ',', value_parser = rarefaction)]
     delta: Vec<f64>,
     /// Relaxation model
@@ -58,7 +66,7 @@ pub(super) struct TubeArgs {
     /// Their Prandtl number [default: 0.72]
     #[arg(long, value_name = "PR", value_parser = positive)]
     prandtl: Option<f64>,
-    /// Share of the molecules that the wall emits diffusely, above 0 and at most 1
+    /// Share of the molecules that the wall emits diffusely, above 0 and at most 1; 0.01 at least for a slit or a rectangle
     #[arg(long, value_name = "A", default_value = "1", value_parser = share)]
     accommodation: f64,
     #[command(flatten)]
@@ -69,11 +77,50 @@ pub(super) struct TubeArgs {
     common: Common,
 }
 
+/// The section of a tube.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
+enum Section {
+    Circle,
+    Duct(DuctSection),
+}
+
+impl Section {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "circle" => Ok(Self::Circle),
+            _ => text.parse().map(Self::Duct).map_err(|_| {
+                "circle, slit or rectangle:RATIO is needed, with the longer side over the smaller one from 1 to 100".into()
+            }),
+        }
+    }
+
+    /// Its name in a title.
+    fn written(self) -> String {
+        match self {
+            Self::Circle => "tube".into(),
+            Self::Duct(DuctSection::Slit) => "slit".into(),
+            Self::Duct(DuctSection::Rectangle { ratio }) => {
+                format!("duct of sides 1:{}", short(ratio))
+            }
+        }
+    }
+}
+
+impl From<Section> for String {
+    fn from(section: Section) -> Self {
+        match section {
+            Section::Circle => "circle".into(),
+            Section::Duct(duct) => duct.to_string(),
+        }
+    }
+}
+
 fn rarefaction(text: &str) -> Result<f64, String> {
     match positive(text) {
         Ok(number) if (1e-9..=THICKEST).contains(&number) => Ok(number),
         _ => Err(format!(
-            "a number from 1e-9 to {THICKEST} is needed; thicker gas has G_P = delta/4 + 1.02"
+            "a number from 1e-9 to {THICKEST} is needed; thicker gas has G_P = delta/4 + 1.02 in a circle, delta/6 + 1.02 in a slit"
         )),
     }
 }
@@ -142,19 +189,9 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     let mut rows = Vec::new();
     for &delta in &args.delta {
-        let tube = Tube {
-            model: args.model,
-            rotation,
-            delta,
-            accommodation: args.accommodation,
-        };
-        let [pressure, temperature] = [Drive::Pressure, Drive::Temperature]
-            .map(|drive| coefficient(args, &tube, drive, &mut report));
-        let ((pressure, first), (temperature, second)) = (pressure?, temperature?);
-        rows.push(Row {
-            delta,
-            by: [pressure, temperature],
-            iterations: [first, second],
+        rows.push(match args.section {
+            Section::Circle => circle(args, rotation, delta, &mut report)?,
+            Section::Duct(section) => duct::row(args, (section, rotation, delta), &mut report)?,
         });
     }
     let spent = begun.elapsed();
@@ -177,6 +214,28 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
         Ok(())
     })?;
     report.finish(|total| summary(args, &rows).wall_time(total, "the iterations", spent))
+}
+
+/// The row of a tube of circular section.
+fn circle(
+    args: &TubeArgs,
+    rotation: Option<Rotation>,
+    delta: f64,
+    report: &mut Report,
+) -> Result<Row, Failure> {
+    let tube = Tube {
+        model: args.model,
+        rotation,
+        delta,
+        accommodation: args.accommodation,
+    };
+    let (pressure, first) = coefficient(args, &tube, Drive::Pressure, report)?;
+    let (temperature, second) = coefficient(args, &tube, Drive::Temperature, report)?;
+    Ok(Row {
+        delta,
+        by: [pressure, temperature],
+        iterations: [first, second],
+    })
 }
 
 /// Solves one flow. Returns its coefficient and the number of iterations.
@@ -238,13 +297,17 @@ fn figure(args: &TubeArgs, rows: &[Row]) -> Figure {
         "G_P, by a fall of the pressure",
         "G_T, by a fall of the temperature",
     ];
+    let across = match args.section {
+        Section::Circle => "δ, radius over l_0",
+        Section::Duct(_) => "δ, smaller side over l_0",
+    };
     let panels = names.into_iter().enumerate().map(|(k, name)| {
         let points = rows.iter().map(|row| (row.delta, row.by[k].value));
         let curve = Curve::new("", points, COLOURS[k]).stroke(Stroke::Dotted);
-        Panel::new("δ, radius over l_0", name, vec![curve]).logarithmic_across()
+        Panel::new(across, name, vec![curve]).logarithmic_across()
     });
     Figure {
-        title: format!("Flow along a tube, {}", title(args)),
+        title: format!("Flow along a {}, {}", args.section.written(), title(args)),
         panels: panels.collect(),
     }
 }
@@ -255,7 +318,11 @@ fn title(args: &TubeArgs) -> String {
 }
 
 fn summary(args: &TubeArgs, rows: &[Row]) -> Summary {
-    let summary = Summary::new(format!("Flow along an infinite tube, {}", title(args)));
+    let summary = Summary::new(format!(
+        "Flow along an infinite {}, {}",
+        args.section.written(),
+        title(args)
+    ));
     rows.iter().fold(summary, |summary, row| {
         let [pressure, temperature] = row.by.map(|coefficient| coefficient.text());
         summary.row(
