@@ -1,11 +1,12 @@
 //! `rarefy tube`: flow along an infinite tube of circular section, a slit or a rectangular duct.
 
 mod duct;
+mod row;
 
 use std::time::Instant;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::failure::Failure;
 use super::flow_case::{errors, refined, report_end, solve};
@@ -20,7 +21,8 @@ use super::verify::VerifyArgs;
 use crate::bgk::rotation::RotationGiven;
 use crate::bgk::{Model, Rotation, RotationalCollisions};
 use crate::error::Error;
-use crate::flow::{Drive, DuctSection, Grids, Machine, Tube};
+use crate::flow::{Drive, Duct, DuctSection, Grids, Machine, Tube};
+use row::{Coefficient, Row};
 
 /// Largest rarefaction parameter: the iteration for thicker gas takes too long.
 const THICKEST: f64 = 300.0;
@@ -156,29 +158,6 @@ fn rotation(args: &TubeArgs) -> Result<Option<Rotation>, Failure> {
     Ok(rotation)
 }
 
-/// A coefficient with the error of its discretisation.
-#[derive(Clone, Copy)]
-struct Coefficient {
-    value: f64,
-    error: Option<f64>,
-}
-
-impl Coefficient {
-    fn text(&self) -> String {
-        match self.error {
-            Some(error) => format!("{:.6} ± {error:.1e}", self.value),
-            None => format!("{:.6}", self.value),
-        }
-    }
-}
-
-/// G_P and G_T at a rarefaction.
-struct Row {
-    delta: f64,
-    by: [Coefficient; 2],
-    iterations: [usize; 2],
-}
-
 /// Runs the command.
 pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     let started = Instant::now();
@@ -191,7 +170,17 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     for &delta in &args.delta {
         rows.push(match args.section {
             Section::Circle => circle(args, rotation, delta, &mut report)?,
-            Section::Duct(section) => duct::row(args, (section, rotation, delta), &mut report)?,
+            Section::Duct(section) => {
+                let duct = Duct {
+                    section,
+                    model: args.model,
+                    rotation,
+                    delta,
+                    accommodation: args.accommodation,
+                    grid: None,
+                };
+                duct::row(duct, &args.verify, &args.common, &mut report)?
+            }
         });
     }
     let spent = begun.elapsed();
@@ -277,19 +266,6 @@ fn coefficient(
     }
     let error = error.map(|share| share * value.abs());
     Ok((Coefficient { value, error }, found.iterations))
-}
-
-impl Row {
-    fn record(&self) -> Value {
-        let [pressure, temperature] = &self.by;
-        json!({
-            "delta": self.delta,
-            "g_p": pressure.value,
-            "g_t": temperature.value,
-            "iterations": self.iterations,
-            "discretisation_error": { "g_p": pressure.error, "g_t": temperature.error },
-        })
-    }
 }
 
 fn figure(args: &TubeArgs, rows: &[Row]) -> Figure {

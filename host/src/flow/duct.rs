@@ -7,7 +7,7 @@
 //! $$ v\cdot\nabla H + \delta H = \tfrac65 \delta Q + \tfrac34 X_T, \qquad u = \langle F\rangle, \quad q = \tfrac12 \langle (v_p^2 - 1) F + H\rangle $$
 //!
 //! with $Q = (1 - \mathrm{Pr}) q$ of the Shakhov model. Diffuse walls emit neither. Along a ray both are integrals, so that u and q obey integral equations over the section, whose kernels
-//! are those of `kernels.rs`. Molecules that rotate add a function E of their internal energy, with $Q_r$ and $\tfrac d4 X_T$ in place of $\tfrac35 Q$ and $\tfrac34 X_T$. Fields are even
+//! are those of `kernels.rs`. Molecules that rotate add a function E of their internal energy, with $Q_r$ and $\tfrac d4 X_T$ instead of $\tfrac35 Q$ and $\tfrac34 X_T$. Fields are even
 //! polynomials, which collocation finds: errors fall faster than any power of their number.
 //!
 //! | file | holds |
