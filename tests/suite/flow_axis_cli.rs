@@ -401,6 +401,6 @@ fn infinite_ducts_are_tabulated() {
     );
     let row = &read(&at.join("duct"))["result"]["tube"][0];
     let found = number(&row["g_p"]);
-    assert!((found / 1.599436694 - 1.0).abs() < 1e-6, "{found}");
+    assert!((found / 1.599436694 - 1.0).abs() < 1e-5, "{found}");
     assert!(number(&row["discretisation_error"]["g_p"]) <= 1e-5 * found);
 }
