@@ -233,3 +233,49 @@ fn roots_less_numbers_keep_what_the_numbers_are() {
         assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
     }
 }
+
+/// Weber and Schafheitlin; 1/(2 nu) for J_nu^2/x; the area of the triangle of three Bessel functions; I_0(1) K_0(2) from tables (Watson, sections 13.2 to 13.53).
+#[test]
+fn products_of_bessel_functions_have_their_closed_forms() {
+    let all = (0.0, INFINITY);
+    for (amplitude, oscillator, frequency, right) in [
+        ("J0(2*x)", "bessel:1", 3.0, 1.0 / 3.0),
+        ("J1(3*x)*J0(2*x)", "cos", 0.0, 1.0 / 3.0),
+        ("J0(x)*J1(x)", "cos", 0.0, 0.5),
+        ("J1(x)^2/x", "cos", 0.0, 0.5),
+        ("besselj(2.5,x)/x", "bessel:2.5", 1.0, 0.2),
+        ("cos(x/2)", "bessel:0", 1.0, (4.0_f64 / 3.0).sqrt()),
+        ("J0(x)*cos(x/2)", "cos", 0.0, (4.0_f64 / 3.0).sqrt()),
+        ("J0(x)", "sin", 2.0, 1.0 / 3.0_f64.sqrt()),
+        ("x*J0(x)^2", "bessel:0", 1.0, 2.0 / (PI * 3.0_f64.sqrt())),
+        (
+            "J0(x)*x/(x^2+1)",
+            "bessel:0",
+            2.0,
+            1.266_065_877_752_008_4 * 0.113_893_872_749_533_44,
+        ),
+    ] {
+        let found = integral(amplitude, oscillator, frequency, all);
+        has_value(&found, right, amplitude);
+    }
+    for (amplitude, oscillator, frequency) in [
+        ("J0(x)^2", "cos", 0.0),
+        ("J0(x)", "bessel:0", 1.0),
+        ("x*J0(x)", "bessel:0", 2.0),
+        ("J0(x)", "cos", 1.0),
+        ("x^(-2)*J0(x)", "bessel:0", 2.0),
+    ] {
+        let found = integral(amplitude, oscillator, frequency, all);
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+    }
+}
+
+/// The Laplace transform of exp(k^2 x) erfc(k sqrt x) is 1/(sqrt s (sqrt s + k)); here s = -2 i.
+#[test]
+fn exponentials_times_error_functions_are_scaled() {
+    let all = (0.0, INFINITY);
+    for amplitude in ["exp(x)*erfc(sqrt(x))", "erfcx(sqrt(x))"] {
+        has_value(&integral(amplitude, "cos", 2.0, all), 0.1, amplitude);
+        has_value(&integral(amplitude, "sin", 2.0, all), 0.3, amplitude);
+    }
+}

@@ -91,7 +91,7 @@ pub(super) fn beats(tones: &[Tone]) -> Option<Vec<Beat>> {
 }
 
 /// A sum of two numbers, and what its rounding leaves (Knuth).
-fn exact_sum(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn exact_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let rest = sum - a;
     (sum, (a - (sum - rest)) + (b - rest))

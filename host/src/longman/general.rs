@@ -5,6 +5,7 @@
 //! | from below 0 | split at 0; the left side is that of g(-x), with the parity of the oscillator |
 //! | of the frequency 0 | g itself with cosine and J_0; nothing with sine and with J_nu, nu > 0 |
 //! | to a finite limit | the product of g and oscillator between intervals' bounds ([`definite`](super::definite)), or the difference of two infinite integrals |
+//! | of an amplitude with factors J_nu(k x) | where that is not OK by itself: the same between the lower limit and a place from which on Hankel's expansion is a sum of cosines and sines ([`products`](super::products)) |
 //! | of an amplitude with factors cos(k x + c) | where that is not OK by itself: the sum over sums and differences of the frequencies ([`beats`](super::beats)) |
 //! | of exp(i omega x), or a complex g | real and imaginary part, each with cosine and sine |
 //!
@@ -17,6 +18,7 @@ use super::expression::{Expression, Program};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
 use super::pieces::{Piece, Row, sum};
+use super::products;
 use super::sides::{Parity, Sides};
 use crate::error::Result;
 
@@ -63,7 +65,7 @@ impl Amplitudes {
         let right = self.parts.iter().flatten().map(|sides| &sides.right);
         right
             .into_iter()
-            .any(|side| !side.terms.is_empty() || side.stable.is_some())
+            .any(|side| !side.products.is_empty() || side.stable.is_some())
     }
 
     fn is_complex(&self) -> bool {
@@ -163,9 +165,10 @@ impl Amplitudes {
         let Some(([piece], false)) = pieces.as_ref().map(|(p, complex)| (&p[..], *complex)) else {
             return Ok(found);
         };
+        let found = piece.better(found, row, settings)?;
         Ok(Integral {
             imaginary: None,
-            ..piece.better(found, row, settings)?
+            ..products::better(std::slice::from_ref(piece), found, row, settings)?
         })
     }
 
@@ -205,6 +208,7 @@ impl Amplitudes {
             pieces
         };
         let found = sum(&pieces, row, settings)?;
+        let found = products::better(&pieces, found, row, settings)?;
         let scaled = |value: f64| if value == 0.0 { 0.0 } else { sign * value };
         let imaginary = found.imaginary.filter(|_| complex);
         Ok(Integral {

@@ -5,7 +5,7 @@ use rarefy_kernels::longman::{Accelerator, Status};
 use super::beats::{Tone, beats};
 use super::definite::definite;
 use super::driver::{Imaginary, Integral, Unproven};
-use super::expression::{Evaluator, Factor, Program};
+use super::expression::{Evaluator, Factor, Kind, Program};
 use super::integrand::Farsighted;
 use super::integrate::{MOST_PHASE, Settings, oscillating};
 use super::oscillator::Oscillator;
@@ -81,7 +81,7 @@ pub(super) fn sum(pieces: &[Piece<'_>], row: Row<'_>, settings: &Settings) -> Re
     Ok(self::total(pieces, &found, settings))
 }
 
-fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Settings) -> Integral {
+pub(super) fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Settings) -> Integral {
     if let [one] = found
         && let [
             Piece {
@@ -116,7 +116,7 @@ fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Settings) -> Integ
             part.error += piece.factor.abs() * (f.error + f64::EPSILON * f.value.abs());
         }
         size += f.condition.min(f64::MAX) * f.value.abs();
-        if !encloses(&piece.side.program) {
+        if f.proof != Proof::Monotone && !encloses(&piece.side.program) {
             proof = Proof::Sampled;
             examined = f64::min(examined, f.examined);
             // Of samples that are not OK nothing is known.
@@ -156,7 +156,7 @@ fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Settings) -> Integ
 }
 
 impl Piece<'_> {
-    fn values(&self, program: &Program, row: Row<'_>) -> Vec<f64> {
+    pub(super) fn values(&self, program: &Program, row: Row<'_>) -> Vec<f64> {
         let value = |name: &String| match name.as_str() {
             FREQUENCY => self.omega,
             ORDER => match self.wave {
@@ -173,7 +173,7 @@ impl Piece<'_> {
         program.parameters().iter().map(value).collect()
     }
 
-    fn integral(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {
+    pub(super) fn integral(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {
         // Without an oscillator intervals would follow every wave.
         if self.wave.is_none() && self.to == f64::INFINITY {
             let summed = self.summed(row, settings)?;
@@ -227,14 +227,15 @@ impl Piece<'_> {
         let (mut terms, mut fastest) = (Vec::new(), 0.0_f64);
         for term in &self.side.terms {
             let mut tones: Vec<Tone> = own.into_iter().collect();
-            for (sine, frequency, phase) in &term.factors {
+            for factor in &term.factors {
                 let number = |program: &Program| {
                     Evaluator::<f64>::new(program, &self.values(program, row))
                         .map(|mut evaluator| evaluator.with_error(0.0))
                 };
-                let ((frequency, error), (phase, _)) = (number(frequency)?, number(phase)?);
+                let ((frequency, error), (phase, _)) =
+                    (number(&factor.frequency)?, number(&factor.phase)?);
                 tones.push(Tone {
-                    sine: *sine,
+                    sine: matches!(factor.kind, Kind::Sin),
                     frequency,
                     error,
                     phase,
@@ -313,12 +314,7 @@ impl Piece<'_> {
         if let Some(found) = far.filter(enough) {
             return Ok(found);
         }
-        let factor = match oscillator {
-            Oscillator::Cos => Factor::Cos,
-            Oscillator::Sin => Factor::Sin,
-            Oscillator::BesselJ(_) => Factor::BesselJ,
-        };
-        let product = Program::compile(&self.side.expression.times(factor, FREQUENCY, ORDER))?;
+        let product = self.whole(oscillator)?;
         let near = self.between(&product, row, phase, settings)?;
         if let Some(near) =
             near.filter(|near| near.error < f64::INFINITY || near.status == Status::PremiseViolated)
@@ -331,7 +327,17 @@ impl Piece<'_> {
         }
     }
 
-    fn between(
+    /// The program of the amplitude times the oscillator.
+    pub(super) fn whole(&self, oscillator: Oscillator) -> Result<Program> {
+        let factor = match oscillator {
+            Oscillator::Cos => Factor::Cos,
+            Oscillator::Sin => Factor::Sin,
+            Oscillator::BesselJ(_) => Factor::BesselJ,
+        };
+        Program::compile(&self.side.expression.times(factor, FREQUENCY, ORDER))
+    }
+
+    pub(super) fn between(
         &self,
         program: &Program,
         row: Row<'_>,

@@ -1,6 +1,6 @@
 //! Functions on both sides of 0, and the other forms that they have.
 
-use super::expression::{Expression, Harmonic, Program};
+use super::expression::{Expression, Harmonic, Kind, Program, Waves};
 use crate::error::Result;
 
 /// A real function on both sides of 0.
@@ -18,16 +18,25 @@ pub(super) struct Side {
     pub(super) expression: Expression,
     pub(super) program: Program,
     pub(super) terms: Vec<Term>,
+    /// The same with Bessel functions among the factors.
+    pub(super) products: Vec<Term>,
     /// The same without cancellation or overflow, where identities fit.
     pub(super) stable: Option<Box<Side>>,
 }
 
-/// An amplitude times cosines and sines.
+/// An amplitude times cosines, sines and Bessel functions.
 #[derive(Clone, Debug)]
 pub(super) struct Term {
     pub(super) side: Side,
-    /// Whether it is the sine, its frequency and its phase.
-    pub(super) factors: Vec<(bool, Program, Program)>,
+    pub(super) factors: Vec<Factor>,
+}
+
+/// cos(frequency x + phase), or the like.
+#[derive(Clone, Debug)]
+pub(super) struct Factor {
+    pub(super) kind: Kind<Program>,
+    pub(super) frequency: Program,
+    pub(super) phase: Program,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,41 +67,53 @@ impl Sides {
 
 impl Side {
     fn new(expression: Expression) -> Result<Self> {
-        let harmonics = expression.harmonics();
-        let terms: Result<Vec<Term>> = harmonics.into_iter().map(Term::new).collect();
+        let terms = |waves: Waves| {
+            let harmonics = expression.harmonics(waves).into_iter();
+            harmonics.map(Term::new).collect::<Result<Vec<Term>>>()
+        };
         Ok(Self {
             stable: Self::stable(&expression),
             program: Program::compile(&expression)?,
-            terms: terms.unwrap_or_default(),
+            terms: terms(Waves::Trigonometric).unwrap_or_default(),
+            products: terms(Waves::All).unwrap_or_default(),
+            expression,
+        })
+    }
+
+    /// An expression that has no other forms.
+    pub(super) fn plain(expression: Expression) -> Result<Self> {
+        Ok(Self {
+            program: Program::compile(&expression)?,
+            terms: Vec::new(),
+            products: Vec::new(),
+            stable: None,
             expression,
         })
     }
 
     fn stable(expression: &Expression) -> Option<Box<Self>> {
-        let expression = expression.stable()?;
-        let program = Program::compile(&expression).ok()?;
-        Some(Box::new(Self {
-            expression,
-            program,
-            terms: Vec::new(),
-            stable: None,
-        }))
+        Self::plain(expression.stable()?).ok().map(Box::new)
     }
 }
 
 impl Term {
     fn new(harmonic: Harmonic) -> Result<Self> {
-        let factors = harmonic.factors.iter().map(|factor| {
-            let frequency = Program::compile(&factor.frequency)?;
-            Ok((factor.sine, frequency, Program::compile(&factor.phase)?))
+        let factors = harmonic.factors.into_iter().map(|factor| {
+            Ok(Factor {
+                kind: match factor.kind {
+                    Kind::Cos => Kind::Cos,
+                    Kind::Sin => Kind::Sin,
+                    Kind::Bessel(order) => Kind::Bessel(Program::compile(&order)?),
+                },
+                frequency: Program::compile(&factor.frequency)?,
+                phase: Program::compile(&factor.phase)?,
+            })
         });
         Ok(Self {
             factors: factors.collect::<Result<_>>()?,
             side: Side {
-                program: Program::compile(&harmonic.amplitude)?,
                 stable: Side::stable(&harmonic.amplitude),
-                expression: harmonic.amplitude,
-                terms: Vec::new(),
+                ..Side::plain(harmonic.amplitude)?
             },
         })
     }

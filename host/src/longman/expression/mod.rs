@@ -14,6 +14,7 @@ mod compile;
 mod evaluate;
 mod products;
 mod rewrite;
+mod scaled;
 mod transform;
 
 use std::collections::{HashMap, HashSet};
@@ -22,7 +23,7 @@ use rarefy_kernels::longman::program::{Bounded, Operation, no_special, no_specia
 
 pub use compile::Program;
 pub use evaluate::Evaluator;
-pub(in crate::longman) use products::Harmonic;
+pub(in crate::longman) use products::{Harmonic, Kind, Waves};
 pub(in crate::longman) use transform::Factor;
 
 use super::special;
@@ -42,16 +43,22 @@ pub struct Function {
     /// Its meaning, where the name does not show it.
     pub meaning: &'static str,
     operation: Operation,
+    /// Its second argument, where that is none of its own.
+    second: &'static [f64],
 }
 
+/// Second argument of [`Operation::Erfc`] that makes it erfcx: both are zero at that argument, so that no pair of numbers has two meanings.
+const SCALED: f64 = f64::INFINITY;
+
 macro_rules! functions {
-    ($($name:literal ($($argument:literal),*) $operation:ident $meaning:literal;)*) => {
+    ($($name:literal ($($argument:literal),*) $operation:ident $(and $second:ident)? $meaning:literal;)*) => {
         /// The functions of the expression language, in the order in which help lists them.
         pub const FUNCTIONS: &[Function] = &[$(Function {
             name: $name,
             arguments: &[$($argument),*],
             meaning: $meaning,
             operation: Operation::$operation,
+            second: &[$($second)?],
         },)*];
     };
 }
@@ -84,6 +91,7 @@ functions! {
     "airy"("x") AiryAi "Ai(x), on the CPU";
     "erf"("x") Erf "on the CPU";
     "erfc"("x") Erfc "on the CPU";
+    "erfcx"("x") Erfc and SCALED "exp(x^2) erfc(x), on the CPU";
     "gamma"("x") Gamma "on the CPU";
 }
 
@@ -288,6 +296,7 @@ fn special_operation(operation: u32, a: f64, b: f64) -> f64 {
         K => special::bessel_k(a, b),
         AI => special::airy_ai(a),
         ERF => libm::erf(a),
+        ERFC if b == SCALED => special::erfcx(a),
         ERFC => libm::erfc(a),
         GAMMA => libm::tgamma(a),
         _ => no_special(operation, a, b),
@@ -334,6 +343,11 @@ fn special_error(operation: u32, first: Bounded<f64>, second: Bounded<f64>, f: f
             da * root + (unit + f64::EPSILON * a.abs() * a.abs().sqrt()) / root
         }
         ERF => da * slope + 2.0 * f64::EPSILON * size,
+        ERFC if b == SCALED => {
+            // The error of the second argument, which is none, is no number.
+            let steep = special::erfcx_slope(a - da);
+            da * steep + 4.0 * f64::EPSILON * size
+        }
         ERFC => da * slope + (unit + 2.0 * f64::EPSILON * a * a) * size,
         GAMMA => {
             let pole = if a < 0.5 { (a - a.round()).abs() } else { a };
@@ -551,16 +565,16 @@ impl Parser<'_> {
             arguments.push(self.sum()?);
         }
         self.close()?;
-        match (arguments.as_slice(), function.arguments.len()) {
-            (&[a], 1) => Ok(self.graph.unary(function.operation, a)),
-            (&[a, b], 2) => Ok(self.graph.binary(function.operation, a, b)),
+        let given = arguments.len();
+        let fits = given == function.arguments.len();
+        let second = function.second.iter();
+        arguments.extend(second.map(|value| self.graph.add(Node::Number(*value))));
+        match (arguments.as_slice(), fits) {
+            (&[a], true) => Ok(self.graph.unary(function.operation, a)),
+            (&[a, b], true) => Ok(self.graph.binary(function.operation, a, b)),
             _ => Err(Error::invalid(
                 "expression",
-                format!(
-                    "'{}', where {name} has {} arguments",
-                    self.text,
-                    arguments.len()
-                ),
+                format!("'{}', where {name} has {given} arguments", self.text),
                 format!("{}({})", function.name, function.arguments.join(", ")),
             )),
         }

@@ -1,4 +1,4 @@
-//! Products with cosines and sines of multiples of x: an expression as a sum of amplitudes times such factors.
+//! Products with cosines, sines and Bessel functions of multiples of x: an expression as a sum of amplitudes times such factors.
 
 use rarefy_kernels::longman::program::Operation;
 
@@ -10,10 +10,30 @@ use super::{Expression, Graph, Node};
 const MOST_TERMS: usize = 16;
 const MOST_FACTORS: usize = 4;
 
-/// cos(frequency x + phase), or the sine; both do not depend on x.
+/// The kind of a factor of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::longman) enum Kind<T> {
+    Cos,
+    Sin,
+    /// J of this order.
+    Bessel(T),
+}
+
+impl<T> Kind<T> {
+    /// The same with what `f` makes of an order.
+    pub(in crate::longman) fn map<U>(self, f: impl FnOnce(T) -> U) -> Kind<U> {
+        match self {
+            Self::Cos => Kind::Cos,
+            Self::Sin => Kind::Sin,
+            Self::Bessel(order) => Kind::Bessel(f(order)),
+        }
+    }
+}
+
+/// cos(frequency x + phase), the sine, or a Bessel function without a phase; order, frequency and phase do not depend on x.
 #[derive(Clone, Debug)]
 pub(in crate::longman) struct Oscillation {
-    pub(in crate::longman) sine: bool,
+    pub(in crate::longman) kind: Kind<Expression>,
     pub(in crate::longman) frequency: Expression,
     pub(in crate::longman) phase: Expression,
 }
@@ -25,27 +45,36 @@ pub(in crate::longman) struct Harmonic {
     pub(in crate::longman) factors: Vec<Oscillation>,
 }
 
-/// A term while its nodes are collected: the amplitude, and sine, frequency and phase of each factor.
+/// A term while its nodes are collected: the amplitude, and kind, frequency and phase of each factor.
 #[derive(Clone, Debug)]
 struct Term {
     amplitude: u32,
-    factors: Vec<(bool, u32, u32)>,
+    factors: Vec<(Kind<u32>, u32, u32)>,
+}
+
+/// The factors that are taken out of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::longman) enum Waves {
+    /// Cosines and sines.
+    Trigonometric,
+    /// These and Bessel functions.
+    All,
 }
 
 impl Expression {
-    /// The terms of a sum of products with cosines and sines of k x + c; none if there is no such factor, or too many.
-    pub(in crate::longman) fn harmonics(&self) -> Vec<Harmonic> {
+    /// The terms of a sum of products with cosines and sines of k x + c, and with J_nu(k x); none if there is no such factor, or too many.
+    pub(in crate::longman) fn harmonics(&self, waves: Waves) -> Vec<Harmonic> {
         let mut graph = Graph::default();
         let root = graph.copy(self);
-        let Some(terms) = graph.terms(root) else {
+        let Some(terms) = graph.terms(root, waves) else {
             return Vec::new();
         };
         if terms.iter().all(|term| term.factors.is_empty()) {
             return Vec::new();
         }
         let part = |root: u32| complete(&graph, root);
-        let factor = |(sine, frequency, phase): &(bool, u32, u32)| Oscillation {
-            sine: *sine,
+        let factor = |(kind, frequency, phase): &(Kind<u32>, u32, u32)| Oscillation {
+            kind: kind.map(part),
             frequency: part(*frequency),
             phase: part(*phase),
         };
@@ -66,20 +95,24 @@ impl Graph {
         varying(&self.nodes)[node as usize]
     }
 
-    /// Whether a node has a sine or a cosine of what depends on x below it.
-    fn oscillates(&self, node: u32) -> bool {
+    /// Whether a node has a sine or a cosine, or a Bessel function, of what depends on x below it.
+    fn oscillates(&self, node: u32, waves: Waves) -> bool {
         let varies = varying(&self.nodes);
         let mut found = vec![false; self.nodes.len()];
         for (i, known) in self.nodes.iter().enumerate() {
             if let Node::Apply(operation, a, b) = *known {
-                let wave = matches!(operation, Operation::Sin | Operation::Cos);
-                found[i] = found[a as usize] || found[b as usize] || (wave && varies[a as usize]);
+                let wave = match operation {
+                    Operation::Sin | Operation::Cos => true,
+                    Operation::BesselJ => waves == Waves::All,
+                    _ => false,
+                };
+                found[i] = found[a as usize] || found[b as usize] || (wave && varies[b as usize]);
             }
         }
         found[node as usize]
     }
 
-    fn terms(&mut self, node: u32) -> Option<Vec<Term>> {
+    fn terms(&mut self, node: u32, waves: Waves) -> Option<Vec<Term>> {
         use Operation::*;
         let whole = |amplitude: u32| Term {
             amplitude,
@@ -88,14 +121,14 @@ impl Graph {
         let Node::Apply(operation, a, b) = self.node(node) else {
             return Some(vec![whole(node)]);
         };
-        if !self.oscillates(node) {
+        if !self.oscillates(node, waves) {
             return Some(vec![whole(node)]);
         }
         let found = match operation {
-            Add => [self.terms(a)?, self.terms(b)?].concat(),
+            Add => [self.terms(a, waves)?, self.terms(b, waves)?].concat(),
             Subtract => {
-                let mut terms = self.terms(a)?;
-                let others = self.terms(b)?;
+                let mut terms = self.terms(a, waves)?;
+                let others = self.terms(b, waves)?;
                 terms.extend(others.into_iter().map(|term| Term {
                     amplitude: self.minus(term.amplitude),
                     ..term
@@ -103,7 +136,7 @@ impl Graph {
                 terms
             }
             Negate => {
-                let terms = self.terms(a)?.into_iter();
+                let terms = self.terms(a, waves)?.into_iter();
                 let minus = |term: Term| Term {
                     amplitude: self.minus(term.amplitude),
                     ..term
@@ -111,7 +144,7 @@ impl Graph {
                 terms.map(minus).collect()
             }
             Multiply => {
-                let (first, second) = (self.terms(a)?, self.terms(b)?);
+                let (first, second) = (self.terms(a, waves)?, self.terms(b, waves)?);
                 // Products of sums without oscillations stay as they are.
                 if [&first, &second].iter().all(|terms| is_plain(terms)) {
                     vec![whole(node)]
@@ -129,7 +162,7 @@ impl Graph {
                 }
             }
             Divide => {
-                let terms = self.terms(a)?;
+                let terms = self.terms(a, waves)?;
                 if is_plain(&terms) {
                     vec![whole(node)]
                 } else {
@@ -143,9 +176,24 @@ impl Graph {
             Sin | Cos if self.depends_on_x(a) => match self.linear(a) {
                 Some((frequency, phase)) => vec![Term {
                     amplitude: self.add(Node::Number(1.0)),
-                    factors: vec![(operation == Sin, frequency, phase)],
+                    factors: vec![(
+                        if operation == Sin {
+                            Kind::Sin
+                        } else {
+                            Kind::Cos
+                        },
+                        frequency,
+                        phase,
+                    )],
                 }],
                 None => vec![whole(node)],
+            },
+            BesselJ if waves == Waves::All && !self.depends_on_x(a) => match self.linear(b) {
+                Some((frequency, phase)) if self.number(phase) == Some(0.0) => vec![Term {
+                    amplitude: self.add(Node::Number(1.0)),
+                    factors: vec![(Kind::Bessel(a), frequency, phase)],
+                }],
+                _ => vec![whole(node)],
             },
             _ => vec![whole(node)],
         };
@@ -205,6 +253,7 @@ fn is_plain(terms: &[Term]) -> bool {
 mod tests {
     use super::super::{Evaluator, Program};
     use super::*;
+    use crate::longman::special::bessel_j;
 
     fn value(expression: &Expression, x: f64) -> f64 {
         let program = Program::compile(expression).unwrap();
@@ -221,18 +270,20 @@ mod tests {
             ("exp(-x)*(1+cos(p*x+1))*sin(x/2-3)", 2),
             ("(cos(x)-cos(3*x))/x^2-exp(-x)", 3),
             ("-sin(x)*cos(2*x)", 1),
+            ("J1(p*x)^2/x-cos(x)*besselj(p,2*x)*exp(-x)", 2),
+            ("J0(x)/(1+x)", 1),
         ] {
             let expression = Expression::parse(text).unwrap();
-            let terms = expression.harmonics();
+            let terms = expression.harmonics(Waves::All);
             assert_eq!(terms.len(), count, "{text}");
             for x in [0.3, 2.9, 17.0] {
                 let term = |term: &Harmonic| {
                     let factors = term.factors.iter().map(|factor| {
                         let phase = value(&factor.frequency, x) * x + value(&factor.phase, x);
-                        if factor.sine {
-                            phase.sin()
-                        } else {
-                            phase.cos()
+                        match &factor.kind {
+                            Kind::Sin => phase.sin(),
+                            Kind::Cos => phase.cos(),
+                            Kind::Bessel(order) => bessel_j(value(order, x), phase),
                         }
                     });
                     value(&term.amplitude, x) * factors.product::<f64>()
@@ -241,9 +292,20 @@ mod tests {
                 assert!((sum - value(&expression, x)).abs() < 1e-14, "{text} {x}");
             }
         }
-        for text in ["exp(-x)", "1/(2+cos(x))", "cos(x^2)*x", "cos(3)*x"] {
+        let bessel = Expression::parse("J0(x)").unwrap();
+        assert!(bessel.harmonics(Waves::Trigonometric).is_empty());
+        for text in [
+            "exp(-x)",
+            "1/(2+cos(x))",
+            "cos(x^2)*x",
+            "cos(3)*x",
+            "J0(x+1)",
+        ] {
             assert!(
-                Expression::parse(text).unwrap().harmonics().is_empty(),
+                Expression::parse(text)
+                    .unwrap()
+                    .harmonics(Waves::All)
+                    .is_empty(),
                 "{text}"
             );
         }

@@ -9,6 +9,7 @@
 //! | sqrt u - sqrt v, sqrt u - v | (u - v)/(sqrt u + sqrt v), (u - v^2)/(sqrt u + v) |
 //! | tanh u - tanh v, u - v a number | sinh(u - v)/(cosh u cosh v) |
 //! | 1/u - 1/v, 1 - u/v | (v - u)/(u v), (v - u)/v |
+//! | exp(u^2) erfc u | erfcx u |
 //! | cosh u exp v, sinh u/cosh v, exp u/exp v, ..., u and v linear in x | exponentials of u + v and u - v |
 //!
 //! Terms that u and v share are left out of u - v. The result is no better everywhere: it serves where the expression as it is leads to no value.
@@ -52,7 +53,7 @@ impl Graph {
         self.add(Node::Number(1.0))
     }
 
-    fn applied(&self, node: u32) -> Option<(Operation, u32, u32)> {
+    pub(super) fn applied(&self, node: u32) -> Option<(Operation, u32, u32)> {
         match self.nodes.get(node as usize) {
             Some(&Node::Apply(operation, a, b)) => Some((operation, a, b)),
             _ => None,
@@ -69,7 +70,9 @@ impl Graph {
                 _ => None,
             },
             Ln => self.stable_logarithm(a),
-            Multiply | Divide => self.stable_exponentials(operation, a, b),
+            Multiply | Divide => self
+                .stable_exponentials(operation, a, b)
+                .or_else(|| self.scaled_error_function(operation, a, b)),
             _ => None,
         }
     }
@@ -390,6 +393,20 @@ mod tests {
             ("1/x-1/(x+3)", 1e18, 3e-36),
             ("cosh(x)*exp(-2*x)", 800.0, 0.5 * (-800.0_f64).exp()),
             ("sinh(x)/cosh(1.5*x)", 1000.0, (-500.0_f64).exp()),
+            // erfcx(30) by mpmath, and 1/(x sqrt(pi)) far out.
+            ("exp(x)*erfc(sqrt(x))", 900.0, 0.018_795_888_861_416_751),
+            ("exp(x^2)*erfc(x)", 1e10, 5.641_895_835_477_563e-11),
+            (
+                "x*exp(4*x^2)*erfc(2*x)/(1+x)",
+                1e10,
+                2.820_947_917_738_781_4e-11,
+            ),
+            ("erfc(x)*x/exp(-x^2)", 1e10, 0.564_189_583_547_756_3),
+            (
+                "-erfc(sqrt(x/3))*exp(x/3)",
+                2700.0,
+                -0.018_795_888_861_416_751,
+            ),
         ] {
             let expression = Expression::parse(text).unwrap();
             let stable = expression.stable().unwrap_or_else(|| panic!("{text}"));
@@ -410,6 +427,11 @@ mod tests {
             "x-3",
             "sqrt(x)-x",
             "tanh(x)-tanh(2*x)",
+            "exp(x)*erfc(x)",
+            "exp(x^2)*erfc(sqrt(2)*x)",
+            "exp(2*x^2)*erfc(sqrt(2)*x)",
+            "exp(-x^2)*erfc(x)",
+            "erfc(x)/exp(x^2)",
             // The rounding of constants would be taken for a difference.
             "sqrt(2+exp(-x))-sqrt(2)",
             "1-sqrt(2+exp(-x))/sqrt(2)",

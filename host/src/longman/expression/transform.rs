@@ -81,6 +81,31 @@ impl Expression {
         graph.into_expression(root)
     }
 
+    /// The product with x^(-halves/2) and a polynomial in scale/x, whose coefficients ascend.
+    pub(in crate::longman) fn with_series(
+        &self,
+        halves: usize,
+        scale: f64,
+        coefficients: &[f64],
+    ) -> Self {
+        let mut graph = Graph::default();
+        let own = graph.copy(self);
+        let x = graph.add(Node::X);
+        let scale = graph.add(Node::Number(scale));
+        let small = graph.binary(Operation::Divide, scale, x);
+        let mut sum = graph.add(Node::Number(0.0));
+        for coefficient in coefficients.iter().rev() {
+            let rise = graph.product(small, sum);
+            let term = graph.add(Node::Number(*coefficient));
+            sum = graph.sum(term, rise);
+        }
+        let exponent = graph.add(Node::Number(-0.5 * halves as f64));
+        let power = graph.binary(Operation::Power, x, exponent);
+        let factor = graph.product(power, sum);
+        let root = graph.product(own, factor);
+        graph.into_expression(root)
+    }
+
     /// Real and imaginary part of an expression in which the name `unit` is the imaginary unit.
     ///
     /// # Errors

@@ -154,6 +154,8 @@ fn apply(operation: u32, a: &Jet, (b, same): (&Jet, bool), span: &Span) -> Jet {
         LN1P => a.ln1p(span),
         ERF => a.erf(span),
         BESSEL_J => b.bessel_j(a, span),
+        // Two arguments are those of erfcx.
+        _ if !same => a.erfcx(span),
         _ => a.erfc(span),
     }
 }
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
     use crate::longman::expression::Evaluator;
 
-    const TEXTS: [&str; 26] = [
+    const TEXTS: [&str; 28] = [
         "1/(1+x)+h*exp(-((x-c)/d)^2)",
         "x/sqrt(x^2+c^2)+h*x/((x^2-d^2)^2+h^2)",
         "exp(-h*x)*(1+d*(0.5+0.5*sign(x-c)))",
@@ -192,6 +194,8 @@ mod tests {
         "ln(x)/(x+c)+sqrt(h)",
         "exp(-sqrt(x)*h)",
         "x*x-x^2+(x-d)*(x+d)",
+        "erfcx(h*x)+erfcx(x-c)/(1+x)",
+        "erfcx(sqrt(x/c))*x^(-h)",
     ];
 
     /// The k-th Taylor coefficient times x^k, by differences on a circle around x in complex numbers there is none: by nested central differences.

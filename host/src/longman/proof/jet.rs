@@ -18,6 +18,7 @@
 //! 1/(exp(x) - 1) are found.
 
 mod bessel;
+mod error_function;
 mod exponential;
 mod vanishing;
 

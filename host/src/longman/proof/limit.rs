@@ -17,6 +17,7 @@ use rarefy_kernels::longman::program::Operation;
 use super::function::codes;
 use super::series::{Order, Series, Term};
 use crate::longman::expression::{Program, value_of};
+use crate::longman::special;
 
 /// The gamma constant.
 const EULER: f64 = 0.577_215_664_901_532_9;
@@ -181,7 +182,9 @@ fn apply(operation: u32, a: &Growth, (b, same): (&Growth, bool)) -> Growth {
             .scaled(-1.0)
             .plus(&Growth::number(1.0))
             .or(a.near(gaussian)),
-        ERFC => a.erfc(),
+        ERFC if same => a.erfc(),
+        // Two arguments are those of erfcx.
+        ERFC => a.erfcx(),
         J | Y => match (a.constant(), b.direction()) {
             (Some(_), Some(Direction::Up)) => b.bessel(0.5),
             (Some(nu), _) if operation == J && nu >= 0.0 => b.small_bessel(nu, at2(J, nu)),
@@ -741,6 +744,23 @@ impl Growth {
                 let mut factors: Vec<f64> = gaussian(x).iter().map(|factor| -factor).collect();
                 factors[0] = libm::erfc(x);
                 factors
+            }),
+        }
+    }
+
+    fn erfcx(&self) -> Self {
+        match self.direction() {
+            Some(Direction::Up) => {
+                let small = self.times(self, true).power(-1.0);
+                let front = self.power(-1.0).scaled(0.5 * FRAC_2_SQRT_PI);
+                front.times(&small.near(|_| vec![1.0, -0.5, 0.75]), false)
+            }
+            Some(Direction::Down) => self.times(self, true).exp().scaled(2.0),
+            _ => self.near(|x| {
+                // y' = 2 x y - 2/sqrt(pi), y'' = 2 y + 2 x y'
+                let y = special::erfcx(x);
+                let slope = 2.0 * x * y - FRAC_2_SQRT_PI;
+                vec![y, slope, y + x * slope]
             }),
         }
     }

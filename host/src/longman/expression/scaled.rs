@@ -1,0 +1,128 @@
+//! exp(u^2) erfc(u) as erfcx(u): the exponential overflows where the product has digits.
+
+use rarefy_kernels::longman::program::Operation;
+
+use super::{Graph, Node, SCALED};
+
+/// Factors of a product that are looked at.
+const MOST_FACTORS: usize = 16;
+
+/// A number times nodes, which ascend.
+type Monomial = (f64, Vec<u32>);
+
+impl Graph {
+    /// A product or quotient with erfc(u) and exp(u^2) among its factors; the square must be that of u by its form.
+    pub(super) fn scaled_error_function(
+        &mut self,
+        operation: Operation,
+        a: u32,
+        b: u32,
+    ) -> Option<u32> {
+        let mut factors = Vec::new();
+        self.factors(a, false, &mut factors);
+        self.factors(b, operation == Operation::Divide, &mut factors);
+        let (error, exponential, u) = self.scaled_pair(&factors)?;
+        let second = self.add(Node::Number(SCALED));
+        let mut found = self.binary(Operation::Erfc, u, second);
+        for (place, (factor, below)) in factors.iter().enumerate() {
+            if place == error || place == exponential {
+                continue;
+            }
+            found = if *below {
+                self.binary(Operation::Divide, found, *factor)
+            } else {
+                self.product(*factor, found)
+            };
+        }
+        Some(found)
+    }
+
+    /// The places of erfc(u) and of exp(u^2) or 1/exp(-u^2), and u.
+    fn scaled_pair(&self, factors: &[(u32, bool)]) -> Option<(usize, usize, u32)> {
+        for (error, &(factor, below)) in factors.iter().enumerate() {
+            let Some((Operation::Erfc, u, second)) = self.applied(factor) else {
+                continue;
+            };
+            if below || u != second {
+                continue;
+            }
+            let Some(square) = self.square(u) else {
+                continue;
+            };
+            for (exponential, &(factor, below)) in factors.iter().enumerate() {
+                let Some((Operation::Exp, v, _)) = self.applied(factor) else {
+                    continue;
+                };
+                let sign = if below { -1.0 } else { 1.0 };
+                let exponent = self
+                    .monomial(v)
+                    .map(|(number, nodes)| (sign * number, nodes));
+                if exponent.as_ref() == Some(&square) {
+                    return Some((error, exponential, u));
+                }
+            }
+        }
+        None
+    }
+
+    /// The factors of a product, and whether they are divisors.
+    fn factors(&mut self, node: u32, below: bool, factors: &mut Vec<(u32, bool)>) {
+        match self.applied(node) {
+            Some((Operation::Multiply, a, b)) if factors.len() < MOST_FACTORS => {
+                self.factors(a, below, factors);
+                self.factors(b, below, factors);
+            }
+            Some((Operation::Divide, a, b)) if factors.len() < MOST_FACTORS => {
+                self.factors(a, below, factors);
+                self.factors(b, !below, factors);
+            }
+            Some((Operation::Negate, a, _)) => {
+                factors.push((self.add(Node::Number(-1.0)), false));
+                self.factors(a, below, factors);
+            }
+            _ => factors.push((node, below)),
+        }
+    }
+
+    /// A node as a number times nodes; none if the number is rounded.
+    fn monomial(&self, node: u32) -> Option<Monomial> {
+        if let Some(number) = self.number(node) {
+            return Some((number, Vec::new()));
+        }
+        match self.applied(node) {
+            Some((Operation::Multiply, a, b)) => {
+                let ((m, mut nodes), (n, more)) = (self.monomial(a)?, self.monomial(b)?);
+                nodes.extend(more);
+                nodes.sort_unstable();
+                Some((exact_product(m, n)?, nodes))
+            }
+            Some((Operation::Negate, a, _)) => {
+                let (number, nodes) = self.monomial(a)?;
+                Some((-number, nodes))
+            }
+            _ => Some((1.0, vec![node])),
+        }
+    }
+
+    /// The square of a node.
+    fn square(&self, node: u32) -> Option<Monomial> {
+        let (number, nodes) = self.monomial(node)?;
+        let mut square = (exact_product(number, number)?, Vec::new());
+        for node in nodes {
+            let (factor, more) = match self.applied(node) {
+                Some((Operation::SquareRoot, w, _)) => self.monomial(w)?,
+                _ => (1.0, vec![node, node]),
+            };
+            square.0 = exact_product(square.0, factor)?;
+            square.1.extend(more);
+        }
+        square.1.sort_unstable();
+        Some(square)
+    }
+}
+
+/// A product of two numbers that is one itself.
+fn exact_product(a: f64, b: f64) -> Option<f64> {
+    let product = a * b;
+    (a.mul_add(b, -product) == 0.0).then_some(product)
+}
