@@ -365,6 +365,7 @@ fn a_ring_of_large_radius_is_a_cylinder_of_the_plane() {
     for (plane, ring) in plane.iter().zip(ring) {
         assert!((ring / plane - 1.0).abs() < 4e-3, "{ring} for {plane}");
     }
+}
 
 /// Slits and rectangular ducts have the rows and files of tubes.
 #[test]
