@@ -56,6 +56,7 @@ fn recipes(page: &str) -> Vec<(&str, Vec<Block<'_>>)> {
             };
             let (_, blocks) = recipes.last_mut().expect("a block below a heading");
             blocks.push(block);
+            before = "";
         } else if !line.is_empty() {
             before = line;
         }

@@ -99,12 +99,12 @@ impl Side {
     fn polynomials(&self, t: f64, values: &mut [f64]) {
         let (mut before, mut now) = (1.0, t);
         values[0] = 1.0;
-        for k in 1..self.count {
+        for (k, value) in values.iter_mut().enumerate().take(self.count).skip(1) {
             let n = (2 * k - 1) as f64;
             let even = ((2.0 * n + 1.0) * t * now - n * before) / (n + 1.0);
             let m = n + 1.0;
             let odd = ((2.0 * m + 1.0) * t * even - m * now) / (m + 1.0);
-            values[k] = even;
+            *value = even;
             (before, now) = (even, odd);
         }
     }

@@ -78,7 +78,7 @@ impl Jet {
             let low = (LIMIT * moment(k, arguments.lo).0).max(0.0) * (1.0 - 4.0 * f64::EPSILON);
             let high = LIMIT * moment(k, arguments.hi).1 * (1.0 + 4.0 * f64::EPSILON);
             let whole = Interval::new(low, high);
-            if k % 2 == 0 { whole } else { -whole }
+            if k.is_multiple_of(2) { whole } else { -whole }
         };
         let mut sum = Self::constant(factor(span.order));
         for k in (0..span.order).rev() {
@@ -143,7 +143,7 @@ mod tests {
             (
                 0.7,
                 [
-                    0.525_930_337_349_440_96,
+                    0.525_930_337_349_441,
                     -0.392_076_694_806_295_3,
                     0.251_476_650_985_034_3,
                     -0.144_028_692_744_514_2,
@@ -165,7 +165,7 @@ mod tests {
                 [
                     0.028_174_348_741_051_32,
                     -0.001_405_217_453_459_801_2,
-                    6.999_967_185_529_631_5e-5,
+                    6.999_967_185_529_631e-5,
                     -3.482_677_569_249_903e-6,
                     1.730_602_351_491_287_4e-7,
                 ],
