@@ -76,6 +76,17 @@ pub(super) fn heat_flux(state: &State, sums: &[f64], cells: usize, cell: usize) 
     ]
 }
 
+/// The internal energy of a cell, of its sums.
+pub(super) fn internal(state: &State, sums: &[f64], cells: usize, cell: usize) -> Internal {
+    let at = |row: usize| sums[row * cells + cell];
+    let energy = at(sum::INTERNAL);
+    let along = |d: usize| 0.5 * (at(sum::INTERNAL_FLUX + d) - state.velocity[d] * energy);
+    Internal {
+        energy,
+        heat_flux: [along(0), along(1)],
+    }
+}
+
 /// The sums of v_x^2, v_y^2 and v_x v_y times f of a cell.
 pub(super) fn stress(sums: &[f64], cells: usize, cell: usize) -> [f64; 3] {
     [0, 1, 2].map(|k| sums[(sum::STRESS + k) * cells + cell])
@@ -89,7 +100,7 @@ pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
     for cell in 0..cells {
         let mut state = state(problem, sums, cell);
         if let Some(rotation) = &rotation {
-            let internal = Internal::of_sums(&state, sums, cells, cell);
+            let internal = internal(&state, sums, cells, cell);
             let of_rotation = internal.temperature(rotation, state.density);
             state.temperature = rotation.temperature(state.temperature, of_rotation);
         }
@@ -206,7 +217,7 @@ fn relax(
         if let Some(rotation) = &rotation {
             let cells = problem.space.cells();
             let mut q = heat_flux(&state, sums, cells, first + i);
-            let mut internal = Internal::of_sums(&state, sums, cells, first + i);
+            let mut internal = internal(&state, sums, cells, first + i);
             if space.flow() < 2 {
                 (q[1], internal.heat_flux[1]) = (0.0, 0.0);
             }

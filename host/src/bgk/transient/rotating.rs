@@ -9,7 +9,6 @@
 //!
 //! The frequency is that of the temperature of translation half-way through the step, which makes it one of second order.
 
-use super::relaxation::sum;
 use crate::bgk::rotation::{Matrix, RotatingMoments};
 use crate::bgk::{Gas, Moments, Rotation, State, VelocitySpace};
 use crate::error::{Error, Result};
@@ -36,17 +35,6 @@ impl Internal {
             }
         }
         found
-    }
-
-    /// That of the sums of a cell, of a state.
-    pub(super) fn of_sums(state: &State, sums: &[f64], cells: usize, cell: usize) -> Self {
-        let at = |row: usize| sums[row * cells + cell];
-        let energy = at(sum::INTERNAL);
-        let along = |d: usize| 0.5 * (at(sum::INTERNAL_FLUX + d) - state.velocity[d] * energy);
-        Self {
-            energy,
-            heat_flux: [along(0), along(1)],
-        }
     }
 
     /// The temperature of rotation.

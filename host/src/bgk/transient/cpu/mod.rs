@@ -27,7 +27,7 @@ use super::engine::{
     restore_by_rows,
 };
 use super::parts::Cut;
-use super::relaxation::{Relaxations, fields, relax_all, state, sum};
+use super::relaxation::{Relaxations, fields, internal, relax_all, state, sum};
 use super::rotating::Internal;
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem};
 use crate::error::Result;
@@ -237,7 +237,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         }
         let of = |cell| {
             let state = state(problem, &self.sums, cell);
-            Internal::of_sums(&state, &self.sums, cells, cell)
+            internal(&state, &self.sums, cells, cell)
         };
         Ok((0..cells).map(of).collect())
     }
