@@ -393,6 +393,13 @@ fn infinite_ducts_are_tabulated() {
         "{table}"
     );
     assert!(at.join("slits/tube.png").is_file());
+    // The record runs the run again.
+    done(
+        at,
+        &words("tube --config slits/run.json --out again --quiet"),
+    );
+    let again = &read(&at.join("again"))["result"]["tube"];
+    assert_eq!(again, rows);
     // Free molecules in a rectangle of sides 1:2 whose walls mirror a fifth: sums over images in closed form, by mpmath.
     done(
         at,

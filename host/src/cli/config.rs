@@ -433,6 +433,7 @@ fn as_argument(
 fn takes_list(arg: &Arg, section: &str) -> bool {
     let names = arg.get_value_names().unwrap_or_default();
     names.iter().any(|name| *name == "LIST")
+        || arg.get_value_delimiter().is_some()
         || arg
             .get_long()
             .is_some_and(|long| swept::takes_list(section, long))

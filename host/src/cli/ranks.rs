@@ -60,6 +60,8 @@ pub(super) fn place() -> Result<Option<Place>> {
 
 /// Connects this process with the others that its launcher has started.
 pub(super) fn connect() -> std::result::Result<(), Failure> {
+    // A wrong name is refused for one process too.
+    transport_by_name()?;
     match place()? {
         Some(place) if !are_several() => {
             let transport = start(&place)?;
@@ -97,7 +99,12 @@ fn start(place: &Place) -> std::result::Result<Arc<dyn Transport>, Failure> {
         return Err(refusal(
             place,
             &format!(
-                ", and this rarefy cannot connect them without GPUs and NCCL: {why}; 'cargo install rarefy --features mpi' builds one that connects CPUs under mpirun and srun"
+                ", and this rarefy cannot connect them without GPUs and NCCL: {why}; {}",
+                match cfg!(feature = "mpi") && place.launcher != "torchrun" {
+                    true => "without RAREFY_TRANSPORT=nccl it connects CPUs by MPI",
+                    false =>
+                        "'cargo install rarefy --features mpi' builds one that connects CPUs under mpirun and srun",
+                }
             ),
         ));
     }
@@ -107,22 +114,36 @@ fn start(place: &Place) -> std::result::Result<Arc<dyn Transport>, Failure> {
 /// Whether MPI connects the ranks: in a build with it those of `mpirun` and `srun`, unless the environment chooses NCCL.
 fn by_mpi(place: &Place) -> Result<bool> {
     let knows_it = !place.is_own() && place.launcher != "torchrun";
-    let chosen = std::env::var(TRANSPORT).ok();
-    match chosen.as_deref().map(str::trim) {
-        None | Some("") => Ok(cfg!(feature = "mpi") && knows_it),
-        Some("nccl") => Ok(false),
-        Some("mpi") if cfg!(feature = "mpi") && knows_it => Ok(true),
-        Some("mpi") if knows_it => Err(Error::invalid(
+    let is_there = cfg!(feature = "mpi");
+    match transport_by_name()? {
+        None => Ok(is_there && knows_it),
+        Some(Named::Nccl) => Ok(false),
+        Some(Named::Mpi) if is_there && knows_it => Ok(true),
+        Some(Named::Mpi) => Err(Error::invalid(
             TRANSPORT,
             "mpi",
-            "a rarefy with MPI, by 'cargo install rarefy --features mpi'",
+            match knows_it {
+                true => "a rarefy with MPI, by 'cargo install rarefy --features mpi'".to_owned(),
+                false => format!("nccl for the ranks of {}", place.launcher),
+            },
         )),
-        Some("mpi") => Err(Error::invalid(
-            TRANSPORT,
-            "mpi",
-            format!("nccl for the ranks of {}", place.launcher),
-        )),
-        Some(other) => Err(Error::invalid(TRANSPORT, other, "mpi or nccl")),
+    }
+}
+
+/// A transport of the environment.
+enum Named {
+    Mpi,
+    Nccl,
+}
+
+/// The transport that the environment names, if it does.
+fn transport_by_name() -> Result<Option<Named>> {
+    let named = std::env::var(TRANSPORT).unwrap_or_default();
+    match named.trim() {
+        "" => Ok(None),
+        "mpi" => Ok(Some(Named::Mpi)),
+        "nccl" => Ok(Some(Named::Nccl)),
+        other => Err(Error::invalid(TRANSPORT, other, "mpi or nccl")),
     }
 }
 

@@ -161,6 +161,11 @@ fn rotation(args: &TubeArgs) -> Result<Option<Rotation>, Failure> {
 /// Runs the command.
 pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     let started = Instant::now();
+    if args.common.devices.is_some() {
+        return Err(Failure::Usage(
+            "--devices: a tube takes one machine; leave it out".into(),
+        ));
+    }
     let mut report = Report::new("tube", args, &args.common, started);
     report.open()?;
     report.watch_for_signals();

@@ -205,6 +205,8 @@ impl CavityArgs {
                     Counts(counts),
                     if self.steady {
                         "one number or two: a steady flow integrates out v_z; three are for --in-time"
+                    } else if self.shared.gas.gas().rotating().is_some() {
+                        "one number or two: of molecules that rotate v_z is integrated out"
                     } else {
                         "one number or two: --reduced integrates out v_z"
                     },
