@@ -3,13 +3,28 @@
 //! cos(a) cos(b) = (cos(a + b) + cos(a - b))/2, factor by factor. Frequencies keep a bound on their rounding: near each other they leave a small difference, and a
 //! difference that is nothing but rounding has no meaning.
 
-/// cos(frequency x + phase), or the sine; the frequency is off by at most `error`.
+/// cos(frequency x + phase - quarters pi/2), or with an order J_order(frequency x); the frequency is off by at most `error`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tone {
-    pub(super) sine: bool,
+    pub(super) order: Option<f64>,
     pub(super) frequency: f64,
     pub(super) error: f64,
     pub(super) phase: f64,
+    /// 0 of a cosine, 1 of a sine.
+    pub(super) quarters: f64,
+}
+
+impl Tone {
+    /// cos(frequency x).
+    pub(super) fn cosine(frequency: f64) -> Self {
+        Self {
+            order: None,
+            frequency,
+            error: 0.0,
+            phase: 0.0,
+            quarters: 0.0,
+        }
+    }
 }
 
 /// cosine cos(frequency x) + sine sin(frequency x), frequency >= 0.
@@ -23,50 +38,58 @@ pub(super) struct Beat {
 /// Largest relative error of a frequency.
 const ROUNDING: f64 = 1e-14;
 
-/// A cosine that is turned back by a number of right angles.
-#[derive(Clone, Copy)]
-struct Turned {
-    frequency: f64,
-    error: f64,
-    phase: f64,
-    quarters: i32,
+/// A sum of tones, some of them with the opposite sign, but never the first.
+#[derive(Clone, Debug)]
+pub(super) struct SignedSum {
+    pub(super) signs: Vec<f64>,
+    pub(super) frequency: f64,
+    pub(super) error: f64,
+    pub(super) phase: f64,
+    pub(super) quarters: f64,
 }
 
-/// The product of tones, none if some difference of frequencies is not known to enough digits.
-pub(super) fn beats(tones: &[Tone]) -> Option<Vec<Beat>> {
-    let mut sum = vec![Turned {
+/// All signed sums of tones. Their cosines over their number are the product of the tones' cosines; J_nu lies nu + 1/2 quarters behind a cosine, by its asymptotic form.
+pub(super) fn signed_sums(tones: &[Tone]) -> Vec<SignedSum> {
+    let mut sums = vec![SignedSum {
+        signs: Vec::new(),
         frequency: 0.0,
         error: 0.0,
         phase: 0.0,
-        quarters: 0,
+        quarters: 0.0,
     }];
-    let mut size = 1.0;
     for (i, tone) in tones.iter().enumerate() {
-        let quarters = i32::from(tone.sine);
+        let quarters = tone.quarters + tone.order.map_or(0.0, |order| order + 0.5);
         let signs: &[f64] = if i == 0 { &[1.0] } else { &[1.0, -1.0] };
-        size /= signs.len() as f64;
-        let products = sum.iter().flat_map(|known| {
+        let longer = sums.iter().flat_map(|known| {
             signs.iter().map(|sign| {
                 let (frequency, rounding) = exact_sum(known.frequency, sign * tone.frequency);
-                Turned {
+                SignedSum {
+                    signs: [&known.signs[..], &[*sign]].concat(),
                     frequency,
                     error: known.error + tone.error + rounding.abs(),
                     phase: known.phase + sign * tone.phase,
-                    quarters: known.quarters + *sign as i32 * quarters,
+                    quarters: known.quarters + sign * quarters,
                 }
             })
         });
-        sum = products.collect();
+        sums = longer.collect();
     }
+    sums
+}
+
+/// The product of tones without an order, none if some difference of frequencies is not known to enough digits.
+pub(super) fn beats(tones: &[Tone]) -> Option<Vec<Beat>> {
+    let sums = signed_sums(tones);
+    let size = 1.0 / sums.len() as f64;
     let mut beats: Vec<Beat> = Vec::new();
-    for turned in sum {
-        if turned.error > ROUNDING * turned.frequency.abs() {
+    for sum in sums {
+        if sum.error > ROUNDING * sum.frequency.abs() {
             return None;
         }
         // The cosine is even.
-        let sign = if turned.frequency < 0.0 { -1.0 } else { 1.0 };
-        let (frequency, phase) = (turned.frequency.abs(), sign * turned.phase);
-        let quarters = (sign as i32 * turned.quarters).rem_euclid(4);
+        let sign = if sum.frequency < 0.0 { -1.0 } else { 1.0 };
+        let (frequency, phase) = (sum.frequency.abs(), sign * sum.phase);
+        let quarters = (sign * sum.quarters).rem_euclid(4.0) as u32;
         let (sin, cos) = phase.sin_cos();
         let (cosine, sine) = match quarters {
             0 => (cos, -sin),
@@ -91,7 +114,7 @@ pub(super) fn beats(tones: &[Tone]) -> Option<Vec<Beat>> {
 }
 
 /// A sum of two numbers, and what its rounding leaves (Knuth).
-pub(super) fn exact_sum(a: f64, b: f64) -> (f64, f64) {
+fn exact_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let rest = sum - a;
     (sum, (a - (sum - rest)) + (b - rest))
@@ -103,17 +126,16 @@ mod tests {
 
     #[test]
     fn beats_have_the_sum_of_the_product() {
-        let tone = |sine: bool, frequency: f64, phase: f64| Tone {
-            sine,
-            frequency,
-            error: 0.0,
+        let tone = |quarters: f64, frequency: f64, phase: f64| Tone {
             phase,
+            quarters,
+            ..Tone::cosine(frequency)
         };
         let all = [
-            tone(false, 0.5, 0.0),
-            tone(true, 3.0, 0.4),
-            tone(true, 3.0, -1.0),
-            tone(false, 2.0, 2.0),
+            tone(0.0, 0.5, 0.0),
+            tone(1.0, 3.0, 0.4),
+            tone(1.0, 3.0, -1.0),
+            tone(0.0, 2.0, 2.0),
         ];
         for count in 1..=all.len() {
             let tones = &all[..count];
@@ -121,7 +143,11 @@ mod tests {
             for x in [0.0, 0.7, 9.3] {
                 let product = tones.iter().map(|tone| {
                     let phase = tone.frequency * x + tone.phase;
-                    if tone.sine { phase.sin() } else { phase.cos() }
+                    if tone.quarters == 1.0 {
+                        phase.sin()
+                    } else {
+                        phase.cos()
+                    }
                 });
                 let product: f64 = product.product();
                 let sum = found.iter().map(|beat| {
@@ -137,10 +163,8 @@ mod tests {
     #[test]
     fn equal_frequencies_leave_a_constant_and_rounded_ones_nothing() {
         let tone = |frequency: f64, error: f64| Tone {
-            sine: false,
-            frequency,
             error,
-            phase: 0.0,
+            ..Tone::cosine(frequency)
         };
         let found = beats(&[tone(0.3, 0.0), tone(0.3, 0.0)]).unwrap();
         assert!(

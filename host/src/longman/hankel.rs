@@ -14,7 +14,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use num_complex::Complex;
 
-use super::beats::exact_sum;
+use super::beats::{Tone, signed_sums};
 
 /// Least argument: the smallest term of the expansion is exp(-2 z).
 const LEAST: f64 = 25.0;
@@ -30,16 +30,6 @@ const MOST_TONES: usize = 5;
 
 /// Largest relative error of a sum of frequencies.
 const MOST_ERROR: f64 = 1e-3;
-
-/// J_order(frequency x), or without an order cos(frequency x + phase - quarters pi/2); the frequency is off by at most `error`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tone {
-    pub(super) order: Option<f64>,
-    pub(super) frequency: f64,
-    pub(super) error: f64,
-    pub(super) phase: f64,
-    pub(super) quarters: f64,
-}
 
 /// cos(frequency x) times a polynomial in begin/x, and sin(frequency x) times another one; frequency >= 0.
 #[derive(Clone, Debug)]
@@ -148,29 +138,22 @@ pub(super) fn product(tones: &[Tone], start: f64) -> Option<Product> {
     let kept = (sizes.len() - negligible.count()).max(1);
     rest += sizes[kept..].iter().map(|c| c.re).sum::<f64>();
     power = power.min(kept);
-    let combinations = 1_u32 << tones.len().saturating_sub(1);
-    let scale = front / f64::from(combinations);
+    let signed = signed_sums(tones);
+    let scale = front / signed.len() as f64;
     let mut beats: Vec<Beat> = Vec::new();
-    for combination in 0..combinations {
-        let (mut frequency, mut error, mut phase, mut quarters) = (0.0, 0.0, 0.0, 0.0);
+    for sum in signed {
+        let (frequency, error) = (sum.frequency, sum.error);
         let mut coefficients = one.clone();
-        for (place, (tone, own)) in tones.iter().zip(&expansions).enumerate() {
-            let negative = place > 0 && combination >> (place - 1) & 1 == 1;
-            let sign = if negative { -1.0 } else { 1.0 };
-            let (sum, rounding) = exact_sum(frequency, sign * tone.frequency);
-            frequency = sum;
-            error += tone.error + rounding.abs();
-            phase += sign * tone.phase;
-            quarters -= sign * (tone.quarters + tone.order.map_or(0.0, |order| order + 0.5));
-            let own: Vec<_> = own
-                .iter()
-                .map(|c| if negative { c.conj() } else { *c })
-                .collect();
-            coefficients = multiplied(&coefficients, &own);
+        for (sign, own) in sum.signs.iter().zip(&expansions) {
+            let conjugate = own.iter().map(Complex::conj);
+            coefficients = match *sign < 0.0 {
+                true => multiplied(&coefficients, &conjugate.collect::<Vec<_>>()),
+                false => multiplied(&coefficients, own),
+            };
         }
-        let mut turn = turned(quarters);
-        if phase != 0.0 {
-            turn *= Complex::from_polar(1.0, phase);
+        let mut turn = turned(-sum.quarters);
+        if sum.phase != 0.0 {
+            turn *= Complex::from_polar(1.0, sum.phase);
         }
         let known = frequency == 0.0 && error == 0.0 || error <= MOST_ERROR * f64::abs(frequency);
         if !known {
@@ -226,16 +209,12 @@ mod tests {
     fn products_have_their_values_from_the_begin_on() {
         let bessel = |order: f64, frequency: f64| Tone {
             order: Some(order),
-            frequency,
-            error: 0.0,
-            phase: 0.0,
-            quarters: 0.0,
+            ..Tone::cosine(frequency)
         };
         let wave = Tone {
-            order: None,
             phase: 0.4,
             quarters: 1.0,
-            ..bessel(0.0, 0.7)
+            ..Tone::cosine(0.7)
         };
         for tones in [
             vec![bessel(0.0, 1.0)],
@@ -280,10 +259,7 @@ mod tests {
     fn equal_frequencies_leave_what_is_exact() {
         let tone = |order: f64| Tone {
             order: Some(order),
-            frequency: 0.3,
-            error: 0.0,
-            phase: 0.0,
-            quarters: 0.0,
+            ..Tone::cosine(0.3)
         };
         let found = product(&[tone(0.0), tone(1.0)], 100.0).unwrap();
         let constant = found.beats.iter().find(|beat| beat.frequency == 0.0);

@@ -11,7 +11,7 @@ use super::integrate::{MOST_PHASE, Settings, oscillating};
 use super::oscillator::Oscillator;
 use super::proof::Proof;
 use super::proof::function::encloses;
-use super::sides::Side;
+use super::sides::{self, Side, Term};
 use crate::error::Result;
 
 /// Phase from which on the difference of two infinite integrals is tried first, and the longest one that is integrated between its limits where
@@ -210,38 +210,54 @@ impl Piece<'_> {
         Ok(found)
     }
 
+    /// The oscillator and the factors of a term.
+    pub(super) fn tones(&self, term: &Term, row: Row<'_>) -> Result<Vec<Tone>> {
+        let own = self.wave.map(|wave| {
+            let (order, quarters) = match wave {
+                Oscillator::Cos => (None, 0.0),
+                Oscillator::Sin => (None, 1.0),
+                Oscillator::BesselJ(nu) => (Some(nu), 0.0),
+            };
+            Tone {
+                order,
+                quarters,
+                ..Tone::cosine(self.omega)
+            }
+        });
+        let number = |program: &Program| {
+            Evaluator::<f64>::new(program, &self.values(program, row))
+                .map(|mut evaluator| evaluator.with_error(0.0))
+        };
+        let factor = |factor: &sides::Factor| {
+            let ((frequency, error), (phase, _)) =
+                (number(&factor.frequency)?, number(&factor.phase)?);
+            let (order, quarters) = match &factor.kind {
+                Kind::Cos => (None, 0.0),
+                Kind::Sin => (None, 1.0),
+                Kind::Bessel(order) => (Some(number(order)?.0), 0.0),
+            };
+            Ok(Tone {
+                order,
+                frequency,
+                error,
+                phase,
+                quarters,
+            })
+        };
+        let factors = term.factors.iter().map(factor);
+        own.into_iter().map(Ok).chain(factors).collect()
+    }
+
     /// The integral to infinity over sums and differences of the frequencies of an amplitude's cosines and sines and of the oscillator; none if there are none.
     ///
     /// The terms may be singular at 0 where their sum is not, so that they begin a half period beyond.
     fn summed(&self, row: Row<'_>, settings: &Settings) -> Result<Option<Integral>> {
-        let own = match self.wave {
-            None => None,
-            Some(Oscillator::BesselJ(_)) => return Ok(None),
-            Some(wave) => Some(Tone {
-                sine: wave == Oscillator::Sin,
-                frequency: self.omega,
-                error: 0.0,
-                phase: 0.0,
-            }),
-        };
+        if matches!(self.wave, Some(Oscillator::BesselJ(_))) {
+            return Ok(None);
+        }
         let (mut terms, mut fastest) = (Vec::new(), 0.0_f64);
         for term in &self.side.terms {
-            let mut tones: Vec<Tone> = own.into_iter().collect();
-            for factor in &term.factors {
-                let number = |program: &Program| {
-                    Evaluator::<f64>::new(program, &self.values(program, row))
-                        .map(|mut evaluator| evaluator.with_error(0.0))
-                };
-                let ((frequency, error), (phase, _)) =
-                    (number(&factor.frequency)?, number(&factor.phase)?);
-                tones.push(Tone {
-                    sine: matches!(factor.kind, Kind::Sin),
-                    frequency,
-                    error,
-                    phase,
-                });
-            }
-            let Some(beats) = beats(&tones) else {
+            let Some(beats) = beats(&self.tones(term, row)?) else {
                 return Ok(None);
             };
             for beat in beats {

@@ -17,8 +17,8 @@
 use rarefy_kernels::longman::{Accelerator, Status};
 
 use super::driver::{Imaginary, Integral};
-use super::expression::{Evaluator, Kind, Program};
-use super::hankel::{Product, Tone, begin, product};
+use super::expression::Kind;
+use super::hankel::{Product, begin, product};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
 use super::pieces::{Piece, Row, sum, total};
@@ -121,7 +121,7 @@ fn expanded(piece: &Piece<'_>, row: Row<'_>) -> Result<Option<Expanded>> {
     let (mut start, mut phase) = (piece.from, 0.0_f64);
     let mut terms = Vec::with_capacity(products.len());
     for term in products {
-        let tones = tones(piece, term, row)?;
+        let tones = piece.tones(term, row)?;
         for tone in &tones {
             if let Some(order) = tone.order {
                 let Some(begin) = begin(order, tone.frequency) else {
@@ -152,57 +152,6 @@ fn expanded(piece: &Piece<'_>, row: Row<'_>) -> Result<Option<Expanded>> {
         }
     }
     Ok(Some(expanded))
-}
-
-/// The oscillator and the factors of a term.
-fn tones(piece: &Piece<'_>, term: &Term, row: Row<'_>) -> Result<Vec<Tone>> {
-    let plain = Tone {
-        order: None,
-        frequency: piece.omega,
-        error: 0.0,
-        phase: 0.0,
-        quarters: 0.0,
-    };
-    let mut tones: Vec<Tone> = piece
-        .wave
-        .map(|wave| match wave {
-            Oscillator::Cos => plain,
-            Oscillator::Sin => Tone {
-                quarters: 1.0,
-                ..plain
-            },
-            Oscillator::BesselJ(nu) => Tone {
-                order: Some(nu),
-                ..plain
-            },
-        })
-        .into_iter()
-        .collect();
-    for factor in &term.factors {
-        let number = |program: &Program| {
-            Evaluator::<f64>::new(program, &piece.values(program, row))
-                .map(|mut evaluator| evaluator.with_error(0.0))
-        };
-        let ((frequency, error), (phase, _)) = (number(&factor.frequency)?, number(&factor.phase)?);
-        let tone = Tone {
-            frequency,
-            error,
-            phase,
-            ..plain
-        };
-        tones.push(match &factor.kind {
-            Kind::Cos => tone,
-            Kind::Sin => Tone {
-                quarters: 1.0,
-                ..tone
-            },
-            Kind::Bessel(order) => Tone {
-                order: Some(number(order)?.0),
-                ..tone
-            },
-        });
-    }
-    Ok(tones)
 }
 
 impl Expanded {

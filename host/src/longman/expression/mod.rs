@@ -43,7 +43,7 @@ pub struct Function {
     /// Its meaning, where the name does not show it.
     pub meaning: &'static str,
     operation: Operation,
-    /// Its second argument, where that is none of its own.
+    /// The constant that is the second argument of its operation; none of most functions.
     second: &'static [f64],
 }
 
@@ -344,7 +344,7 @@ fn special_error(operation: u32, first: Bounded<f64>, second: Bounded<f64>, f: f
         }
         ERF => da * slope + 2.0 * f64::EPSILON * size,
         ERFC if b == SCALED => {
-            // The error of the second argument, which is none, is no number.
+            // The second argument is exact; the distance from it to itself is not a number.
             let steep = special::erfcx_slope(a - da);
             da * steep + 4.0 * f64::EPSILON * size
         }
