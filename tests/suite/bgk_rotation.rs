@@ -15,7 +15,7 @@ use rarefy::{Backend, Precision};
 use crate::command::{folder, number, printed, refused, unconverged};
 
 /// The gas of the tables: d = 2, relaxation in the time Z = `z`, and internal energy that diffuses at the rate 1.26.
-fn gas(z: f64) -> Gas {
+pub(crate) fn gas(z: f64) -> Gas {
     let x = 0.6 / z;
     let [[tt, tr], [rt, rr]] = [
         [2.0 / 3.0 + 5.0 / 9.0 * x, -5.0 / 6.0 * x],
@@ -38,7 +38,7 @@ fn gas(z: f64) -> Gas {
 }
 
 /// Molecules whose rotation never relaxes: the others are those of Shakhov's model.
-fn frozen() -> Gas {
+pub(crate) fn frozen() -> Gas {
     Gas {
         rotation: Some(Rotation {
             collisions: RotationalCollisions::Constant(1e9),
@@ -49,7 +49,7 @@ fn frozen() -> Gas {
     }
 }
 
-fn shakhov() -> Gas {
+pub(crate) fn shakhov() -> Gas {
     Gas {
         model: Model::Shakhov,
         ..Gas::default()

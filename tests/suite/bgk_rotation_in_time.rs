@@ -4,31 +4,19 @@ use std::sync::Arc;
 use std::thread;
 
 use rarefy::bgk::{
-    Axis, Boundaries, Boundary, Checkpoint, FaceFlux, Gas, Model, Moments, Problem,
-    RotatingMoments, Rotation, RotationalCollisions, Shock, ShockProfile, Simulation,
-    SimulationConfig, Space, State, VelocitySpace,
+    Axis, Boundaries, Boundary, Checkpoint, FaceFlux, Gas, Mach, Moments, Problem, RotatingMoments,
+    Rotation, RotationalCollisions, Shock, ShockProfile, Simulation, SimulationConfig, Space,
+    State, VelocitySpace,
 };
 use rarefy::distributed::{Threads, Transport};
 use rarefy::{Backend, Compute, Precision};
 
 use crate::bgk::assorted;
+use crate::bgk_rotation::{frozen, gas, shakhov};
 use crate::command::{done, folder, number, printed, refused};
 
-/// Rotation that relaxes in the time Z = 2.667.
-fn rotation() -> Rotation {
-    Rotation {
-        collisions: RotationalCollisions::Constant(2.667 / (0.15 * std::f64::consts::PI)),
-        ..Rotation::default()
-    }
-}
-
-fn polyatomic(rotation: Rotation) -> Gas {
-    Gas {
-        model: Model::Polyatomic,
-        rotation: Some(rotation),
-        ..Gas::default()
-    }
-}
+/// The time Z in which rotation relaxes.
+const Z: f64 = 2.667;
 
 /// The assorted problems with at most two axes of velocity, in a gas.
 fn reduced(gas: Gas) -> Vec<(&'static str, Problem, f64)> {
@@ -97,7 +85,7 @@ fn distance(a: &Found, b: &Found) -> f64 {
 #[test]
 fn the_reference_and_all_cores_agree() {
     for conservative in [true, false] {
-        for (name, problem, dt) in reduced(polyatomic(rotation())) {
+        for (name, problem, dt) in reduced(gas(Z)) {
             let problem = Problem {
                 conservative,
                 ..problem
@@ -116,16 +104,14 @@ fn the_reference_and_all_cores_agree() {
 /// Rotation that never relaxes leaves the others those of Shakhov's model.
 #[test]
 fn frozen_rotation_leaves_the_model_of_shakhov() {
-    let frozen = polyatomic(Rotation {
-        collisions: RotationalCollisions::Constant(1e12),
-        eucken: Some([2.5, 1.3]),
-        ..Rotation::default()
-    });
-    let shakhov = Gas {
-        model: Model::Shakhov,
-        ..Gas::default()
+    let never = Gas {
+        rotation: frozen().rotation.map(|rotation| Rotation {
+            collisions: RotationalCollisions::Constant(1e12),
+            ..rotation
+        }),
+        ..frozen()
     };
-    let both = reduced(frozen).into_iter().zip(reduced(shakhov));
+    let both = reduced(never).into_iter().zip(reduced(shakhov()));
     for ((name, rotating, dt), (_, single, _)) in both {
         let (moments, rotation, _) = after(config(&rotating, dt, Backend::Cpu), 25);
         let (expected, none, _) = after(config(&single, dt, Backend::Cpu), 25);
@@ -163,7 +149,7 @@ fn energy(moments: &[Moments]) -> f64 {
 
 #[test]
 fn periodic_gas_keeps_its_mass_and_energy() {
-    for (name, problem, dt) in reduced(polyatomic(rotation())) {
+    for (name, problem, dt) in reduced(gas(Z)) {
         if !["periodic line", "torus"].contains(&name) {
             continue;
         }
@@ -191,7 +177,7 @@ fn uniform_gas_relaxes_by_the_formula_of_landau_and_teller() {
     for (nodes, steps) in [(12, 1), (12, 30), (26, 7)] {
         let gas = Gas {
             omega: 1.0,
-            ..polyatomic(rotation())
+            ..gas(Z)
         };
         let hot = State {
             temperature: 2.0,
@@ -224,7 +210,7 @@ fn uniform_gas_relaxes_by_the_formula_of_landau_and_teller() {
             let density: f64 = populations.iter().skip(1).step_by(9).sum();
             let internal: f64 = populations.iter().skip(7).step_by(9).sum();
             let rotational = internal / density;
-            let left = (-3.0_f64 / 2.667).exp();
+            let left = (-3.0 / Z).exp();
             assert!(
                 (rotational - (1.4 - 0.9 * left)).abs() < 1e-12,
                 "{backend}, {nodes} nodes, {steps} steps: {rotational}"
@@ -237,7 +223,7 @@ fn uniform_gas_relaxes_by_the_formula_of_landau_and_teller() {
 
 #[test]
 fn ranks_and_checkpoints_have_the_bits_of_one_run() {
-    for (name, problem, dt) in reduced(polyatomic(rotation())) {
+    for (name, problem, dt) in reduced(gas(Z)) {
         let config = config(&problem, dt, Backend::Cpu);
         let expected = numbers(&after(config.clone(), 20));
         let mut begun = Simulation::new(config.clone()).unwrap();
@@ -277,11 +263,7 @@ fn ranks_and_checkpoints_have_the_bits_of_one_run() {
 /// The wave that is left in time is the steady one of the specification's table.
 #[test]
 fn a_shock_in_time_has_the_thickness_of_the_steady_one() {
-    let mut shock = Shock::of(rarefy::bgk::Mach::new(1.5).unwrap(), polyatomic(rotation()));
-    shock.gas.rotation = Some(Rotation {
-        eucken: Some([2.325106, 1.392220]),
-        ..rotation()
-    });
+    let mut shock = Shock::of(Mach::new(1.5).unwrap(), gas(Z));
     shock.sides = [25.0, 25.0];
     shock.cells = 400;
     let dt = 0.1;
@@ -378,16 +360,12 @@ fn modes(samples: &[f64], apart: f64) -> ([f64; 2], f64) {
 /// Sound between periodic ends has the speed and the decay of the specification's eigenvalues at the wave number 0.2.
 #[test]
 fn sound_has_the_speed_and_the_decay_of_the_eigenvalues() {
-    let gas = polyatomic(Rotation {
-        eucken: Some([2.325106, 1.392220]),
-        ..rotation()
-    });
     let (k, cells) = (0.2, 320);
     let length = 2.0 * std::f64::consts::PI / k;
     let problem = Problem::new(
         Space::line(cells, [0.0, length]).unwrap(),
         VelocitySpace::new(vec![Axis::uniform(24, -4.8, 4.8).unwrap()], 1).unwrap(),
-        gas,
+        gas(Z),
         Boundaries::line(Boundary::Periodic, Boundary::Periodic),
         |x, _| State::along_x(1.0, 1e-3 * (k * x).sin(), 1.0),
     )
