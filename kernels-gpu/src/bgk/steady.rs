@@ -8,7 +8,8 @@
 //! ```
 //!
 //! and keep sums over velocities of `f - S`, and the gather kernels add these up in a fixed order. A node carries two functions: the distribution with the missing
-//! velocity components integrated out, and its second moment over these; where no component is missing the second is zero.
+//! velocity components integrated out, and its second moment over these; where no component is missing the second is zero. Molecules that rotate have a third one,
+//! their internal energy, and the host evaluates the numbers of their cells, which need the relaxation matrix of both heat fluxes.
 
 mod line;
 mod plane;
@@ -23,6 +24,12 @@ use crate::simt::Simt;
 
 /// Sums that [`steady_line()`] keeps for each cell: density, momentum along x and y, energy of f - S, heat flux along x and y of f.
 pub const SUMS: u32 = 6;
+
+/// The same of molecules that rotate, which have the sum of E - S_E and the heat flux of E along x and y beside these.
+pub const ROTATING_SUMS: u32 = 9;
+
+/// Functions of a node of molecules that rotate.
+pub const ROTATING_FUNCTIONS: usize = 3;
 
 /// The gas and the velocities, as the kernels see them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +47,7 @@ pub struct SteadyGas {
     pub frequency: f64,
     /// Cells.
     pub cells: u32,
-    /// Components of the unknowns: 4, or 6 with heat fluxes.
+    /// Components of the unknowns: 4, 6 with heat fluxes, 9 of molecules that rotate.
     pub components: u32,
     /// 1 for the linearised equation.
     pub linear: u32,
@@ -104,33 +111,38 @@ fn halves<T: Real>(c: [f64; 8]) -> [Quad<T>; 2] {
 }
 
 /// A local equilibrium at a node.
-struct Local<T> {
-    /// Both functions.
-    s: [T; 2],
+struct Local<T, const F: usize> {
+    /// The functions.
+    s: [T; F],
     /// The velocity relative to the mean one (the velocity itself in the linear case), and the square that weighs the heat flux.
     c: [T; 3],
 }
 
-/// The local equilibrium of a cell at the node (v_x, v_y, v_z^2).
+/// The local equilibrium of a cell at the node (v_x, v_y, v_z^2), from the cell's numbers.
 #[inline(always)]
-fn local<T: Real, const LINEAR: bool>(
-    a: Quad<T>,
-    b: Quad<T>,
+fn local<T: Real, const LINEAR: bool, const F: usize>(
+    cell: [Quad<T>; F],
     node: Quad<T>,
     half_k: T,
-) -> Local<T> {
-    let [c0, c1, c2, c3] = a.0;
-    let [k0, k1, _, c7] = b.0;
+) -> Local<T, F> {
+    let [c0, c1, c2, c3] = cell[0].0;
+    let [k0, k1, _, c7] = cell[1].0;
     let [vx, vy, vz2, _] = node.0;
     let shift = |s: f64| half_k + T::from_f64(-s);
+    let mut s = [T::ZERO; F];
     if LINEAR {
         let square = vx.mul_add(vx, vy.mul_add(vy, vz2));
         let k = k0.mul_add(vx, k1 * vy);
         let drift = c1.mul_add(vx, c2 * vy);
         let first = c3.mul_add(square + shift(1.5), c0 + drift);
-        let first = k.mul_add(square + shift(2.5), first);
+        s[0] = k.mul_add(square + shift(2.5), first);
+        s[1] = half_k * (s[0] + c3 + k);
+        if F == ROTATING_FUNCTIONS {
+            let [half, along, across, _] = cell[F - 1].0;
+            s[F - 1] = along.mul_add(vx, across.mul_add(vy, half));
+        }
         Local {
-            s: [first, half_k * (first + c3 + k)],
+            s,
             c: [vx, vy, square + T::from_f64(-2.5)],
         }
     } else {
@@ -139,18 +151,29 @@ fn local<T: Real, const LINEAR: bool>(
         let xi = square * c3;
         let k = k0.mul_add(cx, k1 * cy);
         let g = c0 * exponential(-xi);
-        let first = g.mul_add(k * (xi + shift(2.5)), g);
         let second = g.mul_add(k * (xi + shift(1.5)), g);
+        s[0] = g.mul_add(k * (xi + shift(2.5)), g);
+        s[1] = c7 * second;
+        if F == ROTATING_FUNCTIONS {
+            let [half, along, across, _] = cell[F - 1].0;
+            s[F - 1] = half.mul_add(s[0], along.mul_add(cx, across * cy) * g);
+        }
         Local {
-            s: [first, c7 * second],
+            s,
             c: [cx, cy, square],
         }
     }
 }
 
-/// Adds a node's part of the sums over velocities.
+/// Adds a node's part of the sums over velocities; those beyond the ones of its functions stay.
 #[inline(always)]
-fn add<T: Real>(sums: &mut [T; 6], heat: bool, node: Quad<T>, local: &Local<T>, f: [T; 2]) {
+fn add<T: Real, const F: usize>(
+    sums: &mut [T; ROTATING_SUMS as usize],
+    heat: bool,
+    node: Quad<T>,
+    local: &Local<T, F>,
+    f: [T; F],
+) {
     let [vx, vy, vz2, weight] = node.0;
     let d1 = weight * (f[0] - local.s[0]);
     let d2 = weight * (f[1] - local.s[1]);
@@ -164,4 +187,25 @@ fn add<T: Real>(sums: &mut [T; 6], heat: bool, node: Quad<T>, local: &Local<T>, 
         sums[4] = energy.mul_add(local.c[0], sums[4]);
         sums[5] = energy.mul_add(local.c[1], sums[5]);
     }
+    if F == ROTATING_FUNCTIONS {
+        let energy = weight * T::from_f64(0.5) * f[F - 1];
+        sums[6] += weight * (f[F - 1] - local.s[F - 1]);
+        sums[7] = energy.mul_add(local.c[0], sums[7]);
+        sums[8] = energy.mul_add(local.c[1], sums[8]);
+    }
+}
+
+/// The numbers of a cell with `F` functions: as many quads, one after the other.
+#[inline(always)]
+#[track_caller]
+fn cell_numbers<S: Simt, T: Real, const F: usize>(
+    t: &S,
+    fields: In<'_, Quad<T>>,
+    place: usize,
+) -> [Quad<T>; F] {
+    let mut numbers = [Quad([T::ZERO; 4]); F];
+    for k in 0..F {
+        numbers[k] = fields.get(t, F * place + k);
+    }
+    numbers
 }

@@ -13,7 +13,7 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::engine::Sweeps;
-use super::plan::{COEFFICIENTS, Plan, upward};
+use super::plan::{COEFFICIENTS, COMPONENTS, FUNCTIONS, INTERNAL, Plan, upward};
 use super::sums::{Sums, Swept, flux, leaving};
 use crate::error::Result;
 use crate::maxwellian::lanes::{self, LANES, LaneReal, Lanes, fma};
@@ -48,7 +48,7 @@ struct Found {
     faces: Vec<f64>,
     /// Fluxes through the faces of a line.
     fluxes: Vec<[f64; flux::LEN]>,
-    /// Outgoing molecules to be recorded: offset in the vector of unknowns and both functions of a node.
+    /// Outgoing molecules to be recorded: place in the vector of unknowns, and value.
     records: Vec<(usize, f64)>,
 }
 
@@ -90,7 +90,7 @@ impl<T: LaneReal> CpuSweeps<T> {
         }
     }
 
-    fn sweep<const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool>(
+    fn sweep<const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool, const F: usize>(
         &self,
         x: &[f64],
         y: &mut [f64],
@@ -114,7 +114,7 @@ impl<T: LaneReal> CpuSweeps<T> {
                     records: Vec::new(),
                 };
                 for chunk in &self.chunks[task.clone()] {
-                    let job = Job::<T, LINEAR, SHAKHOV, OUTPUT> {
+                    let job = Job::<T, LINEAR, SHAKHOV, OUTPUT, F> {
                         sweeps: self,
                         chunk,
                         x,
@@ -163,11 +163,14 @@ impl<T: LaneReal> CpuSweeps<T> {
     }
 
     fn choose<const OUTPUT: bool>(&self, x: &[f64], y: &mut [f64]) -> Swept {
-        match (self.plan.linear, self.plan.shakhov) {
-            (false, false) => self.sweep::<false, false, OUTPUT>(x, y),
-            (false, true) => self.sweep::<false, true, OUTPUT>(x, y),
-            (true, false) => self.sweep::<true, false, OUTPUT>(x, y),
-            (true, true) => self.sweep::<true, true, OUTPUT>(x, y),
+        let plan = &self.plan;
+        match (plan.linear, plan.shakhov, plan.rotation.is_some()) {
+            (false, false, _) => self.sweep::<false, false, OUTPUT, 2>(x, y),
+            (false, true, false) => self.sweep::<false, true, OUTPUT, 2>(x, y),
+            (false, true, true) => self.sweep::<false, true, OUTPUT, FUNCTIONS>(x, y),
+            (true, false, _) => self.sweep::<true, false, OUTPUT, 2>(x, y),
+            (true, true, false) => self.sweep::<true, true, OUTPUT, 2>(x, y),
+            (true, true, true) => self.sweep::<true, true, OUTPUT, FUNCTIONS>(x, y),
         }
     }
 }
@@ -187,13 +190,12 @@ impl<T: LaneReal> Sweeps for CpuSweeps<T> {
         Ok(Sums {
             cells: swept.sums,
             faces: swept.left,
-            internal: None,
         })
     }
 }
 
-/// One chunk to be swept.
-struct Job<'a, T, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> {
+/// One chunk to be swept, with `F` functions of a node: internal energy is the third.
+struct Job<'a, T, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool, const F: usize> {
     sweeps: &'a CpuSweeps<T>,
     chunk: &'a Chunk<T>,
     x: &'a [f64],
@@ -201,8 +203,8 @@ struct Job<'a, T, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> {
     found: &'a mut Found,
 }
 
-impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> lanes::Job
-    for Job<'_, T, LINEAR, SHAKHOV, OUTPUT>
+impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool, const F: usize>
+    lanes::Job for Job<'_, T, LINEAR, SHAKHOV, OUTPUT, F>
 {
     type Output = ();
 
@@ -220,16 +222,17 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
         let components = if OUTPUT { 5 } else { plan.layout.components };
         let [east, north] = [0, 1].map(|d| upward(chunk.group, d));
         let plane = plan.dimensions == 2;
-        let incoming = |side: usize, face: usize| -> [Lanes<T>; 2] {
-            let mut lanes = [[T::ZERO; LANES]; 2];
+        let incoming = |side: usize, face: usize| -> [Lanes<T>; F] {
+            let mut lanes = [[T::ZERO; LANES]; F];
             for l in 0..LANES {
                 let values = plan.incoming(x, side, face, chunk.node + l);
-                lanes[0][l] = T::from_f64(values[0]);
-                lanes[1][l] = T::from_f64(values[1]);
+                for k in 0..F {
+                    lanes[k][l] = T::from_f64(values[k]);
+                }
             }
             lanes
         };
-        let mut along_y = vec![[[T::ZERO; LANES]; 2]; nx];
+        let mut along_y = vec![[[T::ZERO; LANES]; F]; nx];
         if plane {
             for (face, f) in along_y.iter_mut().enumerate() {
                 *f = incoming(if north { 2 } else { 3 }, face);
@@ -244,7 +247,7 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
         for step in 0..ny {
             let row = if north { step } else { ny - 1 - step };
             let mut along_x = incoming(if east { 0 } else { 1 }, row);
-            pass::<T, FUSED>(chunk, &square, found, if east { 0 } else { nx }, &along_x);
+            pass::<T, FUSED, F>(chunk, &square, found, if east { 0 } else { nx }, &along_x);
             let mut by = [T::ZERO; LANES];
             if plane {
                 for l in 0..LANES {
@@ -255,55 +258,60 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
                 let column = if east { step } else { nx - 1 - step };
                 let cell = row * nx + column;
                 let c = &coefficients[cell];
-                let local = equilibrium::<T, LINEAR, SHAKHOV, FUSED>(chunk, &square, half_k, c);
+                let local = equilibrium::<T, LINEAR, SHAKHOV, FUSED, F>(chunk, &square, half_k, c);
                 let mut bx = [T::ZERO; LANES];
                 for l in 0..LANES {
                     bx[l] = chunk.speed[0][l] * sweeps.inverse[0][column];
                 }
                 let beside = [&mut along_x, &mut along_y[column]];
-                let f = balance::<T, FUSED>(c[6], &local.s, [&bx, &by], beside, plan.diamond);
+                let f = balance::<T, FUSED, F>(c[6], &local.s, [&bx, &by], beside, plan.diamond);
                 let terms = if OUTPUT {
-                    stresses::<T, LINEAR, FUSED>(chunk, &local, &f)
+                    stresses::<T, LINEAR, FUSED, F>(chunk, &local, &f)
                 } else {
-                    defects::<T, LINEAR, SHAKHOV, FUSED>(chunk, &square, &local, &f)
+                    defects::<T, LINEAR, SHAKHOV, FUSED, F>(chunk, &square, &local, &f)
                 };
                 let sums = &mut found.sums[cell * components..][..components];
                 for (sum, term) in sums.iter_mut().zip(&terms) {
                     *sum += total(term).to_f64();
                 }
-                pass::<T, FUSED>(chunk, &square, found, column + usize::from(east), &along_x);
+                pass::<T, FUSED, F>(chunk, &square, found, column + usize::from(east), &along_x);
             }
-            leave::<T, OUTPUT>(plan, chunk, found, if east { 1 } else { 0 }, row, &along_x);
+            leave::<T, OUTPUT, F>(plan, chunk, found, if east { 1 } else { 0 }, row, &along_x);
         }
         if plane {
             let side = if north { 3 } else { 2 };
             for (face, f) in along_y.iter().enumerate() {
-                leave::<T, OUTPUT>(plan, chunk, found, side, face, f);
+                leave::<T, OUTPUT, F>(plan, chunk, found, side, face, f);
             }
         }
     }
 }
 
-/// The local equilibrium of a cell at the velocities of a chunk (both functions), and these velocities relative to the gas; linearised, to rest.
-struct Local<T> {
-    s: [Lanes<T>; 2],
+/// The local equilibrium of a cell at the velocities of a chunk, and these velocities relative to the gas; linearised, to rest.
+struct Local<T, const F: usize> {
+    s: [Lanes<T>; F],
     c: [Lanes<T>; 2],
     square: Lanes<T>,
 }
 
 /// The local equilibrium that the coefficients `c` of a cell describe.
 #[inline(always)]
-fn equilibrium<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const FUSED: bool>(
+fn equilibrium<
+    T: LaneReal,
+    const LINEAR: bool,
+    const SHAKHOV: bool,
+    const FUSED: bool,
+    const F: usize,
+>(
     chunk: &Chunk<T>,
     square: &Lanes<T>,
     half_k: T,
     c: &[T; COEFFICIENTS],
-) -> Local<T> {
+) -> Local<T, F> {
     let [shift1, shift2] = [2.5, 1.5].map(|s| half_k + T::from_f64(-s));
     let [vx, vy] = chunk.v;
     let vz2 = chunk.vz2;
-    let mut s1 = [T::ZERO; LANES];
-    let mut s2 = [T::ZERO; LANES];
+    let mut s = [[T::ZERO; LANES]; F];
     let (mut cx, mut cy) = (vx, vy);
     let mut c2 = *square;
     if LINEAR {
@@ -314,8 +322,12 @@ fn equilibrium<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const FUSED
             if SHAKHOV {
                 k = fma::<T, FUSED>(c[4], vx[l], c[5] * vy[l]);
             }
-            s1[l] = fma::<T, FUSED>(k, square[l] + shift1, first);
-            s2[l] = half_k * (s1[l] + c[3] + k);
+            s[0][l] = fma::<T, FUSED>(k, square[l] + shift1, first);
+            s[1][l] = half_k * (s[0][l] + c[3] + k);
+            if F == FUNCTIONS {
+                let along = fma::<T, FUSED>(c[10], vy[l], c[8]);
+                s[F - 1][l] = fma::<T, FUSED>(c[9], vx[l], along);
+            }
         }
     } else {
         let mut xi = [T::ZERO; LANES];
@@ -332,16 +344,20 @@ fn equilibrium<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const FUSED
             let g = g[l] * c[0];
             if SHAKHOV {
                 let k = fma::<T, FUSED>(c[4], cx[l], c[5] * cy[l]);
-                s1[l] = fma::<T, FUSED>(g, k * (xi[l] + shift1), g);
-                s2[l] = c[7] * fma::<T, FUSED>(g, k * (xi[l] + shift2), g);
+                s[0][l] = fma::<T, FUSED>(g, k * (xi[l] + shift1), g);
+                s[1][l] = c[7] * fma::<T, FUSED>(g, k * (xi[l] + shift2), g);
             } else {
-                s1[l] = g;
-                s2[l] = c[7] * g;
+                s[0][l] = g;
+                s[1][l] = c[7] * g;
+            }
+            if F == FUNCTIONS {
+                let drift = fma::<T, FUSED>(c[9], cx[l], c[10] * cy[l]);
+                s[F - 1][l] = fma::<T, FUSED>(c[8], s[0][l], drift * g);
             }
         }
     }
     Local {
-        s: [s1, s2],
+        s,
         c: [cx, cy],
         square: c2,
     }
@@ -349,60 +365,64 @@ fn equilibrium<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const FUSED
 
 /// The means of a cell by its balance, `f = (nu S + sum b f_in) / (nu + sum b)`. The inflows along x and y become the outflows.
 #[inline(always)]
-fn balance<T: Real, const FUSED: bool>(
+fn balance<T: Real, const FUSED: bool, const F: usize>(
     nu: T,
-    s: &[Lanes<T>; 2],
+    s: &[Lanes<T>; F],
     [bx, by]: [&Lanes<T>; 2],
-    [along_x, along_y]: [&mut [Lanes<T>; 2]; 2],
+    [along_x, along_y]: [&mut [Lanes<T>; F]; 2],
     diamond: bool,
-) -> [Lanes<T>; 2] {
+) -> [Lanes<T>; F] {
     let from_below = *along_y;
-    let mut f1 = [T::ZERO; LANES];
-    let mut f2 = [T::ZERO; LANES];
-    let mut onward = [[T::ZERO; LANES]; 2];
+    let mut means = [[T::ZERO; LANES]; F];
+    let mut onward = [[T::ZERO; LANES]; F];
     for l in 0..LANES {
         let inverse = T::ONE / (nu + bx[l] + by[l]);
-        let inflow = |k: usize| fma::<T, FUSED>(bx[l], along_x[k][l], by[l] * from_below[k][l]);
-        f1[l] = fma::<T, FUSED>(nu, s[0][l], inflow(0)) * inverse;
-        f2[l] = fma::<T, FUSED>(nu, s[1][l], inflow(1)) * inverse;
-        if diamond {
-            onward[0][l] = f1[l] + f1[l] - from_below[0][l];
-            onward[1][l] = f2[l] + f2[l] - from_below[1][l];
-            along_x[0][l] = f1[l] + f1[l] - along_x[0][l];
-            along_x[1][l] = f2[l] + f2[l] - along_x[1][l];
-        } else {
-            onward[0][l] = f1[l];
-            onward[1][l] = f2[l];
-            along_x[0][l] = f1[l];
-            along_x[1][l] = f2[l];
+        for k in 0..F {
+            let inflow = fma::<T, FUSED>(bx[l], along_x[k][l], by[l] * from_below[k][l]);
+            let f = fma::<T, FUSED>(nu, s[k][l], inflow) * inverse;
+            means[k][l] = f;
+            if diamond {
+                onward[k][l] = f + f - from_below[k][l];
+                along_x[k][l] = f + f - along_x[k][l];
+            } else {
+                onward[k][l] = f;
+                along_x[k][l] = f;
+            }
         }
     }
     *along_y = onward;
-    [f1, f2]
+    means
 }
 
-/// Terms of the sums of an iteration, `(f - S) (1, v_x, v_y, |v|^2)`, and with the Shakhov model of the heat flux.
+/// Terms of the sums of an iteration, `(f - S) (1, v_x, v_y, |v|^2)`, with the Shakhov model of the heat flux, and those of internal energy.
 #[inline(always)]
-fn defects<T: Real, const LINEAR: bool, const SHAKHOV: bool, const FUSED: bool>(
+fn defects<T: Real, const LINEAR: bool, const SHAKHOV: bool, const FUSED: bool, const F: usize>(
     chunk: &Chunk<T>,
     square: &Lanes<T>,
-    local: &Local<T>,
-    [f1, f2]: &[Lanes<T>; 2],
-) -> [Lanes<T>; 6] {
+    local: &Local<T, F>,
+    f: &[Lanes<T>; F],
+) -> [Lanes<T>; COMPONENTS] {
     let ([vx, vy], weight) = (&chunk.v, &chunk.weight);
-    let ([s1, s2], [cx, cy]) = (&local.s, &local.c);
-    let mut terms = [[T::ZERO; LANES]; 6];
+    let (s, [cx, cy]) = (&local.s, &local.c);
+    let mut terms = [[T::ZERO; LANES]; COMPONENTS];
     for l in 0..LANES {
-        let d1 = weight[l] * (f1[l] - s1[l]);
-        let d2 = weight[l] * (f2[l] - s2[l]);
+        let d1 = weight[l] * (f[0][l] - s[0][l]);
+        let d2 = weight[l] * (f[1][l] - s[1][l]);
         terms[0][l] = d1;
         terms[1][l] = d1 * vx[l];
         terms[2][l] = d1 * vy[l];
         terms[3][l] = fma::<T, FUSED>(d1, square[l], d2);
         if SHAKHOV {
-            let energy = heat::<T, LINEAR, FUSED>(weight[l], f1[l], f2[l], local.square[l]);
+            let energy = heat::<T, LINEAR, FUSED>(weight[l], f[0][l], f[1][l], local.square[l]);
             terms[4][l] = energy * cx[l];
             terms[5][l] = energy * cy[l];
+        }
+        if F == FUNCTIONS {
+            let e = f[F - 1][l];
+            let energy = T::from_f64(0.5) * weight[l] * e;
+            terms[INTERNAL][l] = weight[l] * (e - s[F - 1][l]);
+            terms[INTERNAL + 1][l] = energy * cx[l];
+            terms[INTERNAL + 2][l] = energy * cy[l];
         }
     }
     terms
@@ -410,20 +430,20 @@ fn defects<T: Real, const LINEAR: bool, const SHAKHOV: bool, const FUSED: bool>(
 
 /// Terms of P_xx, P_xy, P_yy, q_x and q_y.
 #[inline(always)]
-fn stresses<T: Real, const LINEAR: bool, const FUSED: bool>(
+fn stresses<T: Real, const LINEAR: bool, const FUSED: bool, const F: usize>(
     chunk: &Chunk<T>,
-    local: &Local<T>,
-    [f1, f2]: &[Lanes<T>; 2],
-) -> [Lanes<T>; 6] {
+    local: &Local<T, F>,
+    f: &[Lanes<T>; F],
+) -> [Lanes<T>; COMPONENTS] {
     let (weight, [cx, cy]) = (&chunk.weight, &local.c);
-    let mut terms = [[T::ZERO; LANES]; 6];
+    let mut terms = [[T::ZERO; LANES]; COMPONENTS];
     for l in 0..LANES {
-        let wf = weight[l] * f1[l];
+        let wf = weight[l] * f[0][l];
         let wx = wf * cx[l];
         terms[0][l] = wx * cx[l];
         terms[1][l] = wx * cy[l];
         terms[2][l] = wf * cy[l] * cy[l];
-        let energy = heat::<T, LINEAR, FUSED>(weight[l], f1[l], f2[l], local.square[l]);
+        let energy = heat::<T, LINEAR, FUSED>(weight[l], f[0][l], f[1][l], local.square[l]);
         terms[3][l] = energy * cx[l];
         terms[4][l] = energy * cy[l];
     }
@@ -451,12 +471,12 @@ fn total<T: Real>(lanes: &Lanes<T>) -> T {
 
 /// Adds up what passes a face of a line; on a rectangle there are no such sums.
 #[inline(always)]
-fn pass<T: Real, const FUSED: bool>(
+fn pass<T: Real, const FUSED: bool, const F: usize>(
     chunk: &Chunk<T>,
     square: &Lanes<T>,
     found: &mut Found,
     face: usize,
-    f: &[Lanes<T>; 2],
+    f: &[Lanes<T>; F],
 ) {
     let Some(sums) = found.fluxes.get_mut(face) else {
         return;
@@ -471,28 +491,36 @@ fn pass<T: Real, const FUSED: bool>(
         terms[flux::MOMENTUM][l] = first * vx[l];
         terms[flux::SHEAR][l] = first * vy[l];
         terms[flux::ENERGY][l] = half * fma::<T, FUSED>(first, square[l], speed * f[1][l]);
+        if F == FUNCTIONS {
+            terms[flux::INTERNAL][l] = half * speed * f[F - 1][l];
+        }
     }
-    for (sum, term) in sums.iter_mut().zip(&terms) {
+    let terms = &terms[..flux::LEN - usize::from(F < FUNCTIONS)];
+    for (sum, term) in sums.iter_mut().zip(terms) {
         *sum += total(term).to_f64();
     }
 }
 
 /// Adds up, and where that is needed records, what leaves through a face.
 #[inline(always)]
-fn leave<T: Real, const OUTPUT: bool>(
+fn leave<T: Real, const OUTPUT: bool, const F: usize>(
     plan: &Plan,
     chunk: &Chunk<T>,
     found: &mut Found,
     side: usize,
     face: usize,
-    f: &[Lanes<T>; 2],
+    f: &[Lanes<T>; F],
 ) {
     let per_face = if OUTPUT { leaving::LEN } else { 1 };
     let sums = &mut found.faces[(plan.layout.faces[side] + face) * per_face..][..per_face];
     for l in 0..LANES {
         let node = chunk.node + l;
         if OUTPUT {
-            plan.add_leaving(sums, side, node, [f[0][l], f[1][l]].map(Real::to_f64));
+            let mut functions = [0.0; FUNCTIONS];
+            for k in 0..F {
+                functions[k] = f[k][l].to_f64();
+            }
+            plan.add_leaving(sums, side, node, functions);
         } else {
             let [vx, vy, _, weight] = plan.nodes[node];
             let normal = if side < 2 { vx } else { vy };

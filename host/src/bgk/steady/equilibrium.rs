@@ -1,6 +1,6 @@
 //! The fields of a cell, and the local equilibrium that they parametrise.
 
-use super::plan::{COEFFICIENTS, INTERNAL, Plan};
+use super::plan::{COEFFICIENTS, FUNCTIONS, INTERNAL, Plan};
 use crate::bgk::State;
 
 impl Plan {
@@ -51,7 +51,7 @@ impl Plan {
     pub(super) fn coefficients(&self, x: &[f64]) -> Vec<[f64; COEFFICIENTS]> {
         let cells = self.layout.cells;
         if let Some(rotation) = &self.rotation {
-            let of = |cell| self.both_equilibria(rotation, x, cell).molecules;
+            let of = |cell| self.rotating_coefficients(rotation, x, cell);
             return (0..cells).map(of).collect();
         }
         (0..cells)
@@ -71,7 +71,20 @@ impl Plan {
         let [n, ux, uy, t] = state;
         if self.linear {
             let half_k = 0.5 * self.internal;
-            return [n, 2.0 * ux, 2.0 * uy, t, q[0], q[1], self.frequency, half_k];
+            let nu = self.frequency;
+            return [
+                n,
+                2.0 * ux,
+                2.0 * uy,
+                t,
+                q[0],
+                q[1],
+                nu,
+                half_k,
+                0.0,
+                0.0,
+                0.0,
+            ];
         }
         let d = 0.5 * self.velocity_dimensions as f64;
         let k = q.map(|q| q / (n * t * t));
@@ -86,11 +99,14 @@ impl Plan {
             k[1],
             nu,
             0.5 * self.internal * t,
+            0.0,
+            0.0,
+            0.0,
         ]
     }
 
-    /// The local equilibrium at a node: both functions.
-    pub(super) fn equilibrium(&self, c: &[f64; COEFFICIENTS], node: usize) -> [f64; 2] {
+    /// The local equilibrium at a node.
+    pub(super) fn equilibrium(&self, c: &[f64; COEFFICIENTS], node: usize) -> [f64; FUNCTIONS] {
         let [vx, vy, vz2, _] = self.nodes[node];
         let half_k = 0.5 * self.internal;
         if self.linear {
@@ -101,15 +117,18 @@ impl Plan {
                 + c[2] * vy
                 + c[3] * (square + half_k - 1.5)
                 + k * (square + half_k - 2.5);
-            [first, half_k * (first + c[3] + k)]
+            let internal = c[8] + c[9] * vx + c[10] * vy;
+            [first, half_k * (first + c[3] + k), internal]
         } else {
             let (cx, cy) = (vx - c[1], vy - c[2]);
             let xi = (cx * cx + cy * cy + vz2) * c[3];
             let k = c[4] * cx + c[5] * cy;
             let g = c[0] * (-xi).exp();
+            let first = g * (1.0 + k * (xi + half_k - 2.5));
             [
-                g * (1.0 + k * (xi + half_k - 2.5)),
+                first,
                 c[7] * g * (1.0 + k * (xi + half_k - 1.5)),
+                c[8] * first + (c[9] * cx + c[10] * cy) * g,
             ]
         }
     }

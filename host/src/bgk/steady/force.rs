@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::plan::{COEFFICIENTS, Plan};
+use super::plan::{COEFFICIENTS, FUNCTIONS, Plan};
 use super::sums::{Swept, flux};
 
 /// Effect of the force on the gas of a cell: `factor (v_y - drift) M` at each node.
@@ -36,7 +36,7 @@ impl Plan {
         // Sums over 1, v_y, v_y^2, and over the energy and its product with v_y.
         let mut sums = [0.0; 5];
         for (node, &[vx, vy, vz2, w]) in self.nodes.iter().enumerate() {
-            let [first, second] = self.equilibrium(&maxwellian, node).map(|f| w * f);
+            let [first, second, _] = self.equilibrium(&maxwellian, node).map(|f| w * f);
             let energy = 0.5 * ((vx * vx + vy * vy + vz2) * first + second);
             let terms = [first, vy * first, vy * vy * first, energy, vy * energy];
             for (sum, term) in sums.iter_mut().zip(terms) {
@@ -55,8 +55,8 @@ impl Plan {
         }
     }
 
-    /// The effect at a node: both functions.
-    pub(super) fn pushed(&self, push: &Push, node: usize) -> [f64; 2] {
+    /// The effect at a node.
+    pub(super) fn pushed(&self, push: &Push, node: usize) -> [f64; FUNCTIONS] {
         let speed = push.factor * (self.nodes[node][1] - push.drift);
         self.equilibrium(&push.maxwellian, node).map(|f| speed * f)
     }

@@ -18,9 +18,8 @@ use std::f64::consts::PI;
 use rayon::prelude::*;
 
 use super::engine::Sweeps;
-use super::internal::Equilibrium;
-use super::plan::{COEFFICIENTS, EAST, Plan, WEST};
-use super::sums::{InternalSums, Sums, Swept, add, flux, leaving};
+use super::plan::{COEFFICIENTS, EAST, INTERNAL, Plan, WEST};
+use super::sums::{Sums, Swept, add, flux, leaving};
 use crate::error::{Error, Result};
 
 /// Parts that the velocities are divided into, each with sums of its own.
@@ -53,7 +52,6 @@ struct Part {
     fluxes: Vec<[f64; flux::LEN]>,
     brought: Vec<[f64; 2]>,
     leaving: [[f64; leaving::LEN]; 2],
-    internal: InternalSums,
 }
 
 /// Moments of a distribution with the velocity u along y from those about it.
@@ -96,13 +94,12 @@ fn equilibrium(vx: f64, g: f64, c: &[f64; COEFFICIENTS]) -> Moments {
 }
 
 /// Moments of the equilibrium of internal energy, around the Maxwellian `g` and the moments `s` of that of the molecules.
-fn internal_equilibrium(vx: f64, g: f64, s: &Moments, of: &Equilibrium) -> Internal {
-    let [_, ux, uy, inverse, ..] = of.molecules;
-    let [kx, ky] = of.drift;
+fn internal_equilibrium(vx: f64, g: f64, s: &Moments, c: &[f64; COEFFICIENTS]) -> Internal {
+    let [_, ux, uy, inverse, .., half, kx, ky] = *c;
     let across = kx * (vx - ux);
     [
-        of.half * s[0] + g * across,
-        of.half * s[1] + g * (uy * across + 0.5 * ky / inverse),
+        half * s[0] + g * across,
+        half * s[1] + g * (uy * across + 0.5 * ky / inverse),
     ]
 }
 
@@ -133,7 +130,8 @@ impl ForcedSweeps {
                     "0, or two walls that reflect diffusely with full accommodation",
                 ));
             };
-            let still = [0.0, 0.0, u, 1.0 / t, 0.0, 0.0, 0.0, 0.0];
+            let mut still = [0.0; COEFFICIENTS];
+            (still[2], still[3]) = (u, 1.0 / t);
             emitted[side] = nodes
                 .iter()
                 .map(|&[vx, _]| equilibrium(vx, gaussian(vx, 1.0, &still), &still))
@@ -156,14 +154,7 @@ impl ForcedSweeps {
     /// Sweeps all velocities; the sums of a cell are those of [`Swept`], or with `OUTPUT` those of [`Sums`].
     fn sweep<const OUTPUT: bool>(&self, x: &[f64]) -> Part {
         let plan = &self.plan;
-        let internal = match &plan.rotation {
-            Some(rotation) => plan.all_equilibria(rotation, x),
-            None => Vec::new(),
-        };
-        let coefficients = match internal.is_empty() {
-            true => plan.coefficients(x),
-            false => internal.iter().map(|of| of.molecules).collect(),
-        };
+        let coefficients = plan.coefficients(x);
         let count = self.nodes.len();
         let tasks = TASKS.min(count);
         let parts: Vec<Part> = (0..tasks)
@@ -171,7 +162,7 @@ impl ForcedSweeps {
             .map(|task| {
                 let mut part = self.nothing::<OUTPUT>();
                 for node in task * count / tasks..(task + 1) * count / tasks {
-                    self.sweep_node::<OUTPUT>(x, &coefficients, &internal, node, &mut part);
+                    self.sweep_node::<OUTPUT>(x, &coefficients, node, &mut part);
                 }
                 part
             })
@@ -182,7 +173,6 @@ impl ForcedSweeps {
             add(all.fluxes.as_flattened_mut(), part.fluxes.as_flattened());
             add(all.brought.as_flattened_mut(), part.brought.as_flattened());
             add(all.leaving.as_flattened_mut(), part.leaving.as_flattened());
-            all.internal.add(&part.internal);
         }
         all
     }
@@ -195,16 +185,16 @@ impl ForcedSweeps {
             fluxes: self.plan.no_fluxes(),
             brought: vec![[0.0; 2]; layout.cells],
             leaving: [[0.0; leaving::LEN]; 2],
-            internal: self.plan.no_internal(),
         }
     }
 
     /// Internal energy that a wall emits at a node.
     fn emitted_internal(&self, from: usize, emitted: &Moments) -> Internal {
-        let (Some(rotation), Some(side)) = (&self.plan.rotation, &self.plan.sides[from]) else {
+        let wall = self.plan.sides[from].as_ref().and_then(|side| side.wall);
+        let (Some(rotation), Some([temperature, _])) = (&self.plan.rotation, wall) else {
             return [0.0; 2];
         };
-        let half = 0.5 * rotation.freedom * side.temperature;
+        let half = 0.5 * rotation.freedom * temperature;
         [half * emitted[0], half * emitted[1]]
     }
 
@@ -212,7 +202,6 @@ impl ForcedSweeps {
         &self,
         x: &[f64],
         coefficients: &[[f64; COEFFICIENTS]],
-        internal: &[Equilibrium],
         node: usize,
         part: &mut Part,
     ) {
@@ -227,10 +216,7 @@ impl ForcedSweeps {
         let mut beside = self.emitted[from][node].map(|m| rho * m);
         let mut carried = self.emitted_internal(from, &beside);
         let first = if east { 0 } else { cells };
-        pass(&mut part.fluxes[first], [vx, w], &beside);
-        part.internal.fluxes[first] += 0.5 * w * vx * carried[0];
-        let came = [-0.5 * w * vx.abs() * carried[0], w * carried[0]];
-        add(&mut part.internal.faces[from], &came);
+        pass(&mut part.fluxes[first], [vx, w], &beside, &carried);
         for step in 0..cells {
             let cell = if east { step } else { cells - 1 - step };
             let c = &coefficients[cell];
@@ -257,23 +243,18 @@ impl ForcedSweeps {
             part.brought[cell][0] += plan.force * w * f[0];
             part.brought[cell][1] += plan.force * w * f[1];
             let onward = cell + usize::from(east);
-            pass(&mut part.fluxes[onward], [vx, w], &beside);
-            let Some(of) = internal.get(cell) else {
-                continue;
-            };
-            let s = internal_equilibrium(vx, g, &s, of);
+            let s = internal_equilibrium(vx, g, &s, c);
             let first = (nu * s[0] + b * carried[0]) / (nu + b);
             let second = (nu * s[1] + plan.force * first + b * carried[1]) / (nu + b);
             for (carried, e) in carried.iter_mut().zip([first, second]) {
                 *carried = if plan.diamond { 2.0 * e - *carried } else { e };
             }
             let heat = [(vx - c[1]) * first, second - c[2] * first].map(|q| 0.5 * w * q);
-            let terms = [w * (first - s[0]), heat[0], heat[1]];
-            add(&mut part.internal.cells[cell], &terms);
-            part.internal.fluxes[onward] += 0.5 * w * vx * carried[0];
+            if let Some(sums) = sums.get_mut(INTERNAL..) {
+                add(sums, &[w * (first - s[0]), heat[0], heat[1]]);
+            }
+            pass(&mut part.fluxes[onward], [vx, w], &beside, &carried);
         }
-        let left = [0.5 * w * vx.abs() * carried[0], w * carried[0]];
-        add(&mut part.internal.faces[to], &left);
         let square = vx * vx * beside[0] + beside[2] + beside[3];
         let speed = vx.abs();
         let left = &mut part.leaving[to];
@@ -285,6 +266,8 @@ impl ForcedSweeps {
             (leaving::DENSITY, beside[0]),
             (leaving::DRIFT, beside[1]),
             (leaving::SQUARE, square),
+            (leaving::INTERNAL, 0.5 * speed * carried[0]),
+            (leaving::INTERNAL_DENSITY, carried[0]),
         ] {
             left[k] += w * term;
         }
@@ -301,12 +284,13 @@ impl ForcedSweeps {
 }
 
 /// Adds what the molecules of a node carry through a face.
-fn pass(sums: &mut [f64; flux::LEN], [vx, w]: [f64; 2], f: &Moments) {
+fn pass(sums: &mut [f64; flux::LEN], [vx, w]: [f64; 2], f: &Moments, e: &Internal) {
     let through = w * vx;
     sums[flux::MASS] += through * f[0];
     sums[flux::MOMENTUM] += through * vx * f[0];
     sums[flux::SHEAR] += through * f[1];
     sums[flux::ENERGY] += 0.5 * through * (vx * vx * f[0] + f[2] + f[3]);
+    sums[flux::INTERNAL] += 0.5 * through * e[0];
 }
 
 /// Heat flux of a node along x and y but for its weight, about the mean velocity.
@@ -342,7 +326,6 @@ impl Sweeps for ForcedSweeps {
             left: left.to_vec(),
             fluxes: swept.fluxes,
             brought: swept.brought,
-            internal: self.plan.rotation.map(|_| swept.internal),
             ..Swept::default()
         })
     }
@@ -352,7 +335,6 @@ impl Sweeps for ForcedSweeps {
         Ok(Sums {
             cells: self.turned(&swept.cells),
             faces: swept.leaving.as_flattened().to_vec(),
-            internal: self.plan.rotation.map(|_| swept.internal),
         })
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use rarefy_kernels::bgk::steady::{
-    self as kernels, LINE_THREADS, PLANE_LANES, PlaneShape, SUMS, SteadyGas, side,
+    self as kernels, LINE_THREADS, PLANE_LANES, PlaneShape, SteadyGas, side,
 };
 use rarefy_kernels::{Element, Quad, Real};
 
 use super::cpu::CpuSweeps;
 use super::engine::Sweeps;
-use super::plan::{EAST, Plan, WEST};
+use super::plan::{EAST, FUNCTIONS, INTERNAL, Plan, WEST};
 use super::sums::{Sums, Swept, flux};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Limits, Machine};
@@ -38,6 +38,8 @@ pub(super) struct MachineSweeps<M: Machine, T: Real> {
 struct Buffers<M: Machine, T: Real> {
     gas: SteadyGas,
     x: M::Buffer<f64>,
+    /// Numbers of each cell from the host, of molecules that rotate.
+    cells: Option<M::Buffer<Quad<T>>>,
     fields: M::Buffer<Quad<T>>,
     nodes: M::Buffer<Quad<T>>,
     inverse: M::Buffer<T>,
@@ -99,7 +101,7 @@ impl Sizes {
                 plan.layout.cells,
                 plan.nodes.len()
             ),
-            bytes_of::<T>((self.partials + 8 * self.fields) as u64)
+            bytes_of::<T>((self.partials + 4 * plan.functions * self.fields) as u64)
                 .saturating_add(bytes_of::<f64>(6 * plan.layout.len as u64)),
             "use fewer cells or velocities",
         )?)
@@ -113,13 +115,13 @@ impl<M: Machine, T: Real> Line<M, T> {
         let blocks = nodes / per_block;
         let sizes = Sizes {
             fields: layout.cells,
-            partials: blocks * SUMS as usize * layout.cells,
-            leaving: 2 * nodes,
+            partials: blocks * 3 * plan.functions * layout.cells,
+            leaving: plan.functions * nodes,
             sums: layout.components * layout.cells,
         };
         sizes.check::<T>(plan, limits)?;
         let line = Self {
-            entering: machine.allocate(2 * nodes)?,
+            entering: machine.allocate(plan.functions * nodes)?,
             per_block: per_block as u32,
             blocks: blocks as u32,
         };
@@ -129,14 +131,17 @@ impl<M: Machine, T: Real> Line<M, T> {
     /// Launches the sweeps of a line.
     fn issue(&mut self, machine: &M, plan: &Plan, buffers: &mut Buffers<M, T>) -> Result<()> {
         let gas = buffers.gas;
-        machine.launch(
-            Grid::per_item(plan.layout.cells, THREADS),
-            kernels::steady_fields {
-                x: &buffers.x,
-                fields: &mut buffers.fields,
-                gas,
-            },
-        )?;
+        if buffers.cells.is_none() {
+            machine.launch(
+                Grid::per_item(plan.layout.cells, THREADS),
+                kernels::steady_fields {
+                    x: &buffers.x,
+                    fields: &mut buffers.fields,
+                    gas,
+                },
+            )?;
+        }
+        let fields = buffers.cells.as_ref().unwrap_or(&buffers.fields);
         let grid = Grid {
             blocks: self.blocks,
             threads: LINE_THREADS,
@@ -146,7 +151,7 @@ impl<M: Machine, T: Real> Line<M, T> {
                 machine.launch(
                     grid,
                     kernels::$kernel {
-                        fields: &buffers.fields,
+                        fields,
                         inverse_dx: &buffers.inverse,
                         nodes: &buffers.nodes,
                         entering: &self.entering,
@@ -158,10 +163,11 @@ impl<M: Machine, T: Real> Line<M, T> {
                 )?
             };
         }
-        if plan.linear {
-            sweep!(steady_line_linear);
-        } else {
-            sweep!(steady_line);
+        match (plan.linear, plan.rotation.is_some()) {
+            (false, false) => sweep!(steady_line),
+            (true, false) => sweep!(steady_line_linear),
+            (false, true) => sweep!(steady_line_rotating),
+            (true, true) => sweep!(steady_line_rotating_linear),
         }
         Ok(machine.launch(
             Grid::per_item(plan.layout.components * plan.layout.cells, THREADS),
@@ -187,7 +193,10 @@ impl<M: Machine, T: Real> Plane<M, T> {
         check_shared(
             limits,
             &format!("a sweep over {} rows of cells", plan.ny),
-            6 * PLANE_LANES as usize * plan.ny.next_multiple_of(32) * size_of::<T>(),
+            3 * plan.functions
+                * PLANE_LANES as usize
+                * plan.ny.next_multiple_of(32)
+                * size_of::<T>(),
             "compute on the CPU, in f32, or with fewer cells",
         )?;
         let shape = PlaneShape {
@@ -227,15 +236,25 @@ impl<M: Machine, T: Real> Plane<M, T> {
     fn issue(&mut self, machine: &M, plan: &Plan, buffers: &mut Buffers<M, T>) -> Result<()> {
         let (gas, shape) = (buffers.gas, self.shape);
         let places = 4 * shape.places() as usize;
-        machine.launch(
-            Grid::per_item(places, THREADS),
-            kernels::steady_plane_fields {
-                x: &buffers.x,
-                fields: &mut buffers.fields,
-                gas,
-                shape,
-            },
-        )?;
+        match &buffers.cells {
+            None => machine.launch(
+                Grid::per_item(places, THREADS),
+                kernels::steady_plane_fields {
+                    x: &buffers.x,
+                    fields: &mut buffers.fields,
+                    gas,
+                    shape,
+                },
+            )?,
+            Some(cells) => machine.launch(
+                Grid::per_item(places, THREADS),
+                kernels::steady_plane_rotating_fields {
+                    cells,
+                    fields: &mut buffers.fields,
+                    shape,
+                },
+            )?,
+        }
         let grid = Grid {
             blocks: self.count,
             threads: shape.rows,
@@ -261,10 +280,11 @@ impl<M: Machine, T: Real> Plane<M, T> {
                 )?
             };
         }
-        if plan.linear {
-            sweep!(steady_plane_linear);
-        } else {
-            sweep!(steady_plane);
+        match (plan.linear, plan.rotation.is_some()) {
+            (false, false) => sweep!(steady_plane),
+            (true, false) => sweep!(steady_plane_linear),
+            (false, true) => sweep!(steady_plane_rotating),
+            (true, true) => sweep!(steady_plane_rotating_linear),
         }
         machine.launch(
             Grid::per_item(plan.layout.components * places, THREADS),
@@ -326,7 +346,11 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
                 diamond: u32::from(plan.diamond),
             },
             x: machine.allocate(layout.len)?,
-            fields: machine.allocate(2 * sizes.fields)?,
+            cells: match plan.rotation {
+                Some(_) => Some(machine.allocate(FUNCTIONS * layout.cells)?),
+                None => None,
+            },
+            fields: machine.allocate(plan.functions * sizes.fields)?,
             nodes: machine.upload(&nodes)?,
             inverse: machine.upload(&inverse)?,
             partials: machine.allocate(sizes.partials)?,
@@ -385,6 +409,9 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
 impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
     fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept> {
         self.machine.write(&mut self.buffers.x, x)?;
+        if let Some(cells) = &mut self.buffers.cells {
+            self.machine.write(cells, &cell_numbers(&self.plan, x))?;
+        }
         let mut came = Vec::new();
         if let Space::Line(line) = &mut self.space {
             came = entering_line(&self.plan, x);
@@ -398,7 +425,8 @@ impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
         let sums = sums.to_vec();
         Ok(match &self.space {
             Space::Line(_) => {
-                let leaving = self.fetch(&self.buffers.leaving, 2 * self.plan.nodes.len())?;
+                let count = self.plan.functions * self.plan.nodes.len();
+                let leaving = self.fetch(&self.buffers.leaving, count)?;
                 Swept {
                     left: left_line(&self.plan, &leaving, y).to_vec(),
                     fluxes: fluxes_line(&self.plan, x, &came, &leaving, &sums),
@@ -453,14 +481,30 @@ fn nodes_per_block(plan: &Plan, wanted: usize) -> usize {
 /// Inflow of a line at each node, `[function][node]`.
 fn entering_line(plan: &Plan, x: &[f64]) -> Vec<f64> {
     let count = plan.nodes.len();
-    let mut values = vec![0.0; 2 * count];
+    let mut values = vec![0.0; plan.functions * count];
     for node in 0..count {
         let side = if plan.group(node) == 0 { WEST } else { EAST };
         let f = plan.incoming(x, side, 0, node);
-        values[node] = f[0];
-        values[count + node] = f[1];
+        for (values, f) in values.chunks_exact_mut(count).zip(f) {
+            values[node] = f;
+        }
     }
     values
+}
+
+/// A node's functions out of `[function][node]`.
+fn functions_of(values: &[f64], count: usize, node: usize) -> [f64; FUNCTIONS] {
+    std::array::from_fn(|k| values.get(k * count + node).copied().unwrap_or(0.0))
+}
+
+/// The numbers that the equilibria of molecules that rotate are evaluated from, `[cell][3]`.
+fn cell_numbers<T: Real>(plan: &Plan, x: &[f64]) -> Vec<Quad<T>> {
+    let coefficients = plan.coefficients(x);
+    let quads = coefficients.iter().flat_map(|c| {
+        let number = |k: usize| T::from_f64(c.get(k).copied().unwrap_or(0.0));
+        [0, 4, 8].map(|first| Quad([0, 1, 2, 3].map(|k| number(first + k))))
+    });
+    quads.collect()
 }
 
 /// The fluxes through all faces of a line: at both ends from what enters and leaves, between them by the balance of each cell,
@@ -480,9 +524,8 @@ fn fluxes_line(
         } else {
             (EAST, WEST)
         };
-        plan.add_fluxes(&mut ends[enters], node, [came[node], came[count + node]]);
-        let out = [leaving[node], leaving[count + node]];
-        plan.add_fluxes(&mut ends[leaves], node, out);
+        plan.add_fluxes(&mut ends[enters], node, functions_of(came, count, node));
+        plan.add_fluxes(&mut ends[leaves], node, functions_of(leaving, count, node));
     }
     let [west, east] = ends;
     let mut fluxes = Vec::with_capacity(cells + 1);
@@ -491,8 +534,13 @@ fn fluxes_line(
     for (cell, c) in plan.coefficients(x).iter().enumerate() {
         let factor = plan.widths[0][cell] * c[6];
         for (k, flux) in now.iter_mut().enumerate() {
-            let share = if k == flux::ENERGY { 0.5 } else { 1.0 };
-            *flux -= factor * share * sums[k * cells + cell];
+            let (of, share) = match k {
+                flux::ENERGY => (k, 0.5),
+                flux::INTERNAL if plan.rotation.is_some() => (INTERNAL, 0.5),
+                flux::INTERNAL => continue,
+                _ => (k, 1.0),
+            };
+            *flux -= factor * share * sums[of * cells + cell];
         }
         fluxes.push(now);
     }
@@ -516,8 +564,9 @@ fn left_line(plan: &Plan, leaving: &[f64], y: &mut [f64]) -> [f64; 2] {
         let side = if plan.group(node) == 0 { EAST } else { WEST };
         left[side] += weight * v.abs() * leaving[node];
         if let Some(offset) = plan.record(side) {
-            y[offset + node] = leaving[node];
-            y[offset + count + node] = leaving[count + node];
+            for k in 0..plan.functions {
+                y[offset + k * count + node] = leaving[k * count + node];
+            }
         }
     }
     left
@@ -543,15 +592,18 @@ fn blocks(plan: &Plan, wanted: usize) -> (Vec<u32>, [u32; 5]) {
     (blocks, first)
 }
 
-/// Emission of the sides, `[side][a_1, a_2, b_1, b_2][node]`.
+/// Emission of the sides, `[side][a_1, a_2, b_1, b_2][node]`; of molecules that rotate a_3 and b_3 too.
 fn emitted<T: Real>(plan: &Plan) -> Vec<T> {
     let count = plan.nodes.len();
-    let mut table = vec![T::ZERO; 16 * count];
-    for (which, s) in plan.sides.iter().enumerate() {
+    let functions = plan.functions;
+    let mut table = vec![T::ZERO; 8 * functions * count];
+    let rows = table.chunks_exact_mut(2 * functions * count);
+    for (rows, s) in rows.zip(&plan.sides) {
         let Some(s) = s else { continue };
-        for (k, list) in [&s.a[0], &s.a[1], &s.b[0], &s.b[1]].into_iter().enumerate() {
-            for (node, &value) in list.iter().enumerate() {
-                table[(which * 4 + k) * count + node] = T::from_f64(value);
+        let lists = s.a[..functions].iter().chain(&s.b[..functions]);
+        for (row, list) in rows.chunks_exact_mut(count).zip(lists) {
+            for (to, &value) in row.iter_mut().zip(list) {
+                *to = T::from_f64(value);
             }
         }
     }

@@ -62,8 +62,7 @@ impl Plan {
                         if !self.leaves(from, k % count) {
                             continue;
                         }
-                        let second = k / count >= len / (2 * count);
-                        *value += if second { half_k * off } else { off };
+                        *value += off * [1.0, half_k, 0.0][k * self.functions / len];
                     }
                 }
             }
@@ -76,12 +75,7 @@ impl Plan {
             Hold::Position(mass) => {
                 // A translation by a small distance, to first order: y - d dy/dx.
                 let ends = self.ends();
-                let end = |side: usize, k: usize| match (k, &self.rotation, &self.sides[side]) {
-                    (INTERNAL, Some(rotation), Some(s)) => {
-                        0.5 * rotation.freedom * s.temperature * ends[side][0]
-                    }
-                    _ => ends[side][k],
-                };
+                let end = |side: usize, k: usize| ends[side][k.min(4)];
                 let slope = |y: &[f64], k: usize, i: usize| {
                     let value = |i: usize| y[k * cells + i];
                     let below = if i == 0 { end(0, k) } else { value(i - 1) };
@@ -116,6 +110,6 @@ impl Plan {
     pub(super) fn returned_len(&self, side: &Side) -> usize {
         let next = self.sides.iter().flatten().map(|s| s.offset);
         let end = next.filter(|&o| o > side.offset).min();
-        end.unwrap_or(self.layout.internal) - side.offset
+        end.unwrap_or(self.layout.populations) - side.offset
     }
 }

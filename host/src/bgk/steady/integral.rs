@@ -379,7 +379,7 @@ impl Plan {
                     let sums = &mut faces[(first + face) * leaving::LEN..][..leaving::LEN];
                     for (l, f) in f.iter().enumerate() {
                         let node = chunk * LANES + l;
-                        plan.add_leaving(sums, side, node, [*f, 0.0]);
+                        plan.add_leaving(sums, side, node, [*f, 0.0, 0.0]);
                         if let Some(offset) = record {
                             y[offset + face * plan.nodes.len() + node] = *f;
                         }
@@ -479,7 +479,7 @@ impl Sweeps for IntegralSweeps {
         for (chunk, part) in parts.iter().enumerate() {
             for (sums, f) in passed.iter_mut().zip(&part.passed) {
                 for (l, f) in f.iter().enumerate() {
-                    plan.add_fluxes(sums, chunk * LANES + l, [*f, 0.0]);
+                    plan.add_fluxes(sums, chunk * LANES + l, [*f, 0.0, 0.0]);
                 }
             }
         }
@@ -491,13 +491,11 @@ impl Sweeps for IntegralSweeps {
             defects: by_component(4, &|_, of, k| of.defects[k]),
             left: faces.iter().step_by(leaving::LEN).copied().collect(),
             fluxes: passed,
-            internal: None,
             brought: plan.pushes(x).iter().map(|push| push.brought).collect(),
             built: Vec::new(),
             closing: Some(Sums {
                 cells: by_component(5, &|_, of, k| of.fluxes[k]),
                 faces,
-                internal: None,
             }),
         })
     }

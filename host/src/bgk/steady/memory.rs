@@ -2,17 +2,17 @@
 
 use super::config::SteadyConfig;
 use super::correction::Correction;
-use super::plan::COMPONENTS;
+use super::plan::{COMPONENTS, FUNCTIONS};
 use super::problem::SteadyProblem;
 use crate::bgk::{Boundary, State};
 use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};
 
 /// Numbers that a cell's equilibrium is evaluated from, and the moments of the result.
-const PER_CELL: u64 = 24;
+const PER_CELL: u64 = 27;
 /// Sums of a cell, and of a face, that one task of the CPU keeps.
 const SUMS: u64 = 6;
-const FACE_SUMS: u64 = 7;
+const FACE_SUMS: u64 = 9;
 /// Copies of the populations that a sweep around the collision integral takes.
 const SWEPT: u64 = 4;
 /// Tasks of the CPU in each direction.
@@ -61,7 +61,7 @@ fn needed(
         false if problem.gas.effective_prandtl() == 1.0 => 4,
         false => 6,
     };
-    let functions = if rotates { 3 } else { 2 };
+    let functions = (FUNCTIONS - usize::from(!rotates)) as u64;
     let (mut faces, mut returned) = (0_u64, 0_u64);
     for direction in 0..problem.dimensions {
         let along = [ny, nx][direction];

@@ -22,7 +22,12 @@ pub(super) const SOUTH: usize = 2;
 /// | 4, 5 | (1-Pr) (8/5) q / (n T^2) | (1-Pr) (8/5) q |
 /// | 6 | nu | nu |
 /// | 7 | K T / 2 | K / 2 |
-pub(super) const COEFFICIENTS: usize = 8;
+/// | 8 | (d/2) T_r*, of molecules that rotate | the same |
+/// | 9, 10 | 4 Q_r / (n T*), the same | 4 Q_r |
+pub(super) const COEFFICIENTS: usize = 11;
+
+/// Functions of a node: the distribution with the missing components integrated out, its second moment over these, and internal energy, which is 0 where molecules do not rotate.
+pub(super) const FUNCTIONS: usize = 3;
 
 /// First of the unknowns of internal energy: its density, then its heat flux along x and y.
 pub(super) const INTERNAL: usize = 6;
@@ -41,20 +46,16 @@ pub(super) struct Side {
     pub(super) tight: bool,
     /// Whether `rho` scales a stream whose strength the conservation laws determine.
     pub(super) free: bool,
-    /// Factors of `rho` for both functions, by node.
-    pub(super) a: [Vec<f64>; 2],
+    /// Factors of `rho` for each function, by node.
+    pub(super) a: [Vec<f64>; FUNCTIONS],
     /// Inflow that does not depend on `rho`, by node.
-    pub(super) b: [Vec<f64>; 2],
+    pub(super) b: [Vec<f64>; FUNCTIONS],
     /// Mass that comes in per unit `rho`, and with `rho = 0`.
     pub(super) rate: [f64; 2],
     /// The side whose outgoing molecules return here, and whether mirrored, if any do.
     pub(super) returned: Option<(usize, bool)>,
     /// Where in the vector of unknowns they are kept: `[function][face][node]`.
     pub(super) offset: usize,
-    /// Where the internal energy of these molecules is kept: `[face][node]`.
-    pub(super) internal: usize,
-    /// Temperature of what does not depend on the molecules that left.
-    pub(super) temperature: f64,
     /// Temperature and tangential velocity of a wall, about which the gas exchanges heat and momentum; none elsewhere.
     pub(super) wall: Option<[f64; 2]>,
 }
@@ -62,7 +63,7 @@ pub(super) struct Side {
 /// Where the unknowns are.
 ///
 /// `[component][cell]` with components n, n u_x, n u_y, sum |v|^2 f (in the linear case their perturbations), and with the Shakhov
-/// model q_x, q_y. Molecules that rotate have q_x and q_y of translation, their internal energy, and its heat flux. `rho` of each boundary face follows, west, east, south, north. Then come the flux that mirroring and periodic faces return and, around the
+/// model q_x, q_y. Molecules that rotate have q_x and q_y of translation, their internal energy, and its heat flux. `rho` of each boundary face follows, west, east, south, north. Then come the functions that mirroring and periodic faces return and, around the
 /// collision integral, the populations `[cell][node]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -70,8 +71,6 @@ pub(super) struct Layout {
     pub(super) components: usize,
     /// First face of each side, and the end.
     pub(super) faces: [usize; 5],
-    /// First of the internal energy that returns at the sides; `populations` where there is none.
-    pub(super) internal: usize,
     /// First of the populations; `len` where there are none.
     pub(super) populations: usize,
     pub(super) len: usize,
@@ -109,6 +108,8 @@ pub(super) struct Plan {
     pub(super) prandtl: f64,
     /// The rotation of the molecules.
     pub(super) rotation: Option<Rotation>,
+    /// [`FUNCTIONS`] where the molecules rotate, else one fewer.
+    pub(super) functions: usize,
     /// (1 - Pr) 8/5.
     pub(super) shakhov_factor: f64,
     /// By how many times its last change the heat flux of f would change further if nothing else did.
@@ -170,6 +171,7 @@ impl Plan {
             shakhov,
             prandtl: problem.gas.effective_prandtl(),
             rotation: problem.gas.rotating(),
+            functions: FUNCTIONS - usize::from(!rotates),
             shakhov_factor: 1.6 * (1.0 - problem.gas.effective_prandtl()),
             heat_lag: match problem.integral {
                 Some(_) => INTEGRAL_LAG,
@@ -191,7 +193,6 @@ impl Plan {
                 cells,
                 components,
                 faces,
-                internal: 0,
                 populations: 0,
                 len: 0,
             },
@@ -205,19 +206,9 @@ impl Plan {
                 if mirrored {
                     plan.check_mirror(side / 2)?;
                 }
-                len += 2 * (faces[side + 1] - faces[side]) * plan.nodes.len();
+                len += plan.functions * (faces[side + 1] - faces[side]) * plan.nodes.len();
             }
             plan.sides[side] = Some(prepared);
-        }
-        plan.layout.internal = len;
-        if rotates {
-            for (side, prepared) in plan.sides.iter_mut().enumerate() {
-                let returning = prepared.as_mut().filter(|side| side.returned.is_some());
-                if let Some(prepared) = returning {
-                    prepared.internal = len;
-                    len += (faces[side + 1] - faces[side]) * plan.nodes.len();
-                }
-            }
         }
         plan.layout.populations = len;
         if problem.integral.is_some() {
@@ -263,8 +254,8 @@ impl Plan {
                 let cell = self.boundary_cell(from, face);
                 for node in (0..self.nodes.len()).filter(|&node| self.leaves(from, node)) {
                     let f = self.equilibrium(&coefficients[cell], node);
-                    for k in 0..2 {
-                        x[offset + (k * count + face) * self.nodes.len() + node] = f[k];
+                    for (k, f) in f.into_iter().take(self.functions).enumerate() {
+                        x[offset + (k * count + face) * self.nodes.len() + node] = f;
                     }
                 }
             }
@@ -296,14 +287,13 @@ impl Plan {
             y[k] = x[k] + sums[k];
         }
         y[4 * cells..components * cells].copy_from_slice(&sums[4 * cells..components * cells]);
-        if let (Some(rotation), Some(internal)) = (&self.rotation, &swept.internal) {
+        if let Some(rotation) = &self.rotation {
             // The equilibria have other energies than the gas, and the same together.
-            for (cell, &[gained, q_x, q_y]) in internal.cells.iter().enumerate() {
+            for cell in 0..cells {
                 let to = self.relaxed(rotation, x, cell);
-                y[3 * cells + cell] = to.molecules[3] + sums[3 * cells + cell];
-                let own = [to.internal[0] + gained, q_x, q_y];
-                for (k, value) in own.into_iter().enumerate() {
-                    y[(INTERNAL + k) * cells + cell] = value;
+                let energies = [(3, to.molecules[3]), (INTERNAL, to.internal[0])];
+                for (k, energy) in energies {
+                    y[k * cells + cell] = energy + sums[k * cells + cell];
                 }
             }
         }
@@ -327,7 +317,7 @@ impl Plan {
     }
 
     /// Adds what the molecules of a node carry through a face of a line.
-    pub(super) fn add_fluxes(&self, sums: &mut [f64; flux::LEN], node: usize, f: [f64; 2]) {
+    pub(super) fn add_fluxes(&self, sums: &mut [f64; flux::LEN], node: usize, f: [f64; FUNCTIONS]) {
         let [vx, vy, vz2, w] = self.nodes[node];
         let across = self.speeds[node][0];
         let first = across * w * f[0];
@@ -336,6 +326,7 @@ impl Plan {
         sums[flux::SHEAR] += vy * first;
         let square = vx * vx + vy * vy + vz2;
         sums[flux::ENERGY] += 0.5 * (square * first + across * w * f[1]);
+        sums[flux::INTERNAL] += 0.5 * across * w * f[2];
     }
 
     /// Optical thickness of the longest side of space, for gas at unit density and temperature.

@@ -1,7 +1,7 @@
 //! The scalar reference of a sweep.
 
 use super::engine::Sweeps;
-use super::plan::{COEFFICIENTS, Plan, upward};
+use super::plan::{COEFFICIENTS, FUNCTIONS, INTERNAL, Plan, upward};
 use super::sums::{Sums, Swept, leaving};
 use crate::error::Result;
 
@@ -11,14 +11,14 @@ pub(super) struct ReferenceSweeps {
 }
 
 impl ReferenceSweeps {
-    /// Visits every cell with both functions and the local equilibrium, every boundary face with its outflow, and every face along x
+    /// Visits every cell with its functions and the local equilibrium, every boundary face with its outflow, and every face along x
     /// with its flux.
     fn sweep(
         &self,
         x: &[f64],
-        mut visit: impl FnMut(usize, usize, [f64; 2], [f64; 2], &[f64; COEFFICIENTS]),
-        mut leave: impl FnMut(usize, usize, usize, [f64; 2]),
-        mut pass: impl FnMut(usize, usize, [f64; 2]),
+        mut visit: impl FnMut(usize, usize, [f64; FUNCTIONS], [f64; FUNCTIONS], &[f64; COEFFICIENTS]),
+        mut leave: impl FnMut(usize, usize, usize, [f64; FUNCTIONS]),
+        mut pass: impl FnMut(usize, usize, [f64; FUNCTIONS]),
     ) {
         let plan = &self.plan;
         let coefficients = plan.coefficients(x);
@@ -28,7 +28,7 @@ impl ReferenceSweeps {
             let [east, north] = [0, 1].map(|d| upward(group, d));
             let plane = plan.dimensions == 2;
             let [vx, vy, ..] = plan.nodes[node];
-            let mut below = vec![[0.0; 2]; plan.nx];
+            let mut below = vec![[0.0; FUNCTIONS]; plan.nx];
             if plane {
                 for (face, f) in below.iter_mut().enumerate() {
                     *f = plan.incoming(x, if north { 2 } else { 3 }, face, node);
@@ -50,10 +50,10 @@ impl ReferenceSweeps {
                     } else {
                         0.0
                     };
-                    let f: [f64; 2] = std::array::from_fn(|k| {
+                    let f: [f64; FUNCTIONS] = std::array::from_fn(|k| {
                         (nu * s[k] + bx * beside[k] + by * below[column][k]) / (nu + bx + by)
                     });
-                    for k in 0..2 {
+                    for k in 0..FUNCTIONS {
                         let out = |inflow: f64| {
                             if plan.diamond {
                                 2.0 * f[k] - inflow
@@ -85,34 +85,43 @@ impl Sweeps for ReferenceSweeps {
         let mut fluxes = plan.no_fluxes();
         let mut sums = vec![0.0; layout.components * layout.cells];
         let mut left = vec![0.0; layout.faces[4]];
-        let visit =
-            |cell: usize, node: usize, f: [f64; 2], s: [f64; 2], c: &[f64; COEFFICIENTS]| {
-                let [vx, vy, vz2, w] = plan.nodes[node];
-                let d = [w * (f[0] - s[0]), w * (f[1] - s[1])];
-                let square = vx * vx + vy * vy + vz2;
-                let mut add = |k: usize, value: f64| sums[k * layout.cells + cell] += value;
-                add(0, d[0]);
-                add(1, vx * d[0]);
-                add(2, vy * d[0]);
-                add(3, square * d[0] + d[1]);
-                if plan.shakhov {
-                    let (u, q) = heat(plan, node, f, c);
-                    add(4, u[0] * q);
-                    add(5, u[1] * q);
+        let visit = |cell: usize,
+                     node: usize,
+                     f: [f64; FUNCTIONS],
+                     s: [f64; FUNCTIONS],
+                     c: &[f64; COEFFICIENTS]| {
+            let [vx, vy, vz2, w] = plan.nodes[node];
+            let d = [w * (f[0] - s[0]), w * (f[1] - s[1])];
+            let square = vx * vx + vy * vy + vz2;
+            let mut add = |k: usize, value: f64| sums[k * layout.cells + cell] += value;
+            add(0, d[0]);
+            add(1, vx * d[0]);
+            add(2, vy * d[0]);
+            add(3, square * d[0] + d[1]);
+            if plan.shakhov {
+                let (u, q) = heat(plan, node, f, c);
+                add(4, u[0] * q);
+                add(5, u[1] * q);
+                if plan.rotation.is_some() {
+                    let energy = 0.5 * w * f[2];
+                    add(INTERNAL, w * (f[2] - s[2]));
+                    add(INTERNAL + 1, u[0] * energy);
+                    add(INTERNAL + 2, u[1] * energy);
                 }
-            };
-        let leave = |side: usize, face: usize, node: usize, f: [f64; 2]| {
+            }
+        };
+        let leave = |side: usize, face: usize, node: usize, f: [f64; FUNCTIONS]| {
             let [vx, vy, _, w] = plan.nodes[node];
             let normal = if side < 2 { vx } else { vy };
             left[layout.faces[side] + face] += w * normal.abs() * f[0];
             if let Some(offset) = plan.record(side) {
                 let count = layout.faces[side + 1] - layout.faces[side];
-                for k in 0..2 {
+                for k in 0..plan.functions {
                     y[offset + (k * count + face) * plan.nodes.len() + node] = f[k];
                 }
             }
         };
-        let pass = |face: usize, node: usize, f: [f64; 2]| {
+        let pass = |face: usize, node: usize, f: [f64; FUNCTIONS]| {
             if let Some(sums) = fluxes.get_mut(face) {
                 plan.add_fluxes(sums, node, f);
             }
@@ -131,32 +140,31 @@ impl Sweeps for ReferenceSweeps {
         let layout = plan.layout;
         let mut cells = vec![0.0; 5 * layout.cells];
         let mut faces = vec![0.0; leaving::LEN * layout.faces[4]];
-        let visit =
-            |cell: usize, node: usize, f: [f64; 2], _: [f64; 2], c: &[f64; COEFFICIENTS]| {
-                let w = plan.nodes[node][3];
-                let ([cx, cy], q) = heat(plan, node, f, c);
-                let mut add = |k: usize, value: f64| cells[k * layout.cells + cell] += value;
-                add(0, w * cx * cx * f[0]);
-                add(1, w * cx * cy * f[0]);
-                add(2, w * cy * cy * f[0]);
-                add(3, cx * q);
-                add(4, cy * q);
-            };
-        let leave = |side: usize, face: usize, node: usize, f: [f64; 2]| {
+        let visit = |cell: usize,
+                     node: usize,
+                     f: [f64; FUNCTIONS],
+                     _: [f64; FUNCTIONS],
+                     c: &[f64; COEFFICIENTS]| {
+            let w = plan.nodes[node][3];
+            let ([cx, cy], q) = heat(plan, node, f, c);
+            let mut add = |k: usize, value: f64| cells[k * layout.cells + cell] += value;
+            add(0, w * cx * cx * f[0]);
+            add(1, w * cx * cy * f[0]);
+            add(2, w * cy * cy * f[0]);
+            add(3, cx * q);
+            add(4, cy * q);
+        };
+        let leave = |side: usize, face: usize, node: usize, f: [f64; FUNCTIONS]| {
             let at = (layout.faces[side] + face) * leaving::LEN;
             plan.add_leaving(&mut faces[at..at + leaving::LEN], side, node, f);
         };
         self.sweep(x, visit, leave, |_, _, _| {});
-        Ok(Sums {
-            cells,
-            faces,
-            internal: None,
-        })
+        Ok(Sums { cells, faces })
     }
 }
 
 /// The velocity relative to the mean one, and the weight of a node in the heat flux but for that velocity.
-fn heat(plan: &Plan, node: usize, f: [f64; 2], c: &[f64; COEFFICIENTS]) -> ([f64; 2], f64) {
+fn heat(plan: &Plan, node: usize, f: [f64; FUNCTIONS], c: &[f64; COEFFICIENTS]) -> ([f64; 2], f64) {
     let [vx, vy, vz2, w] = plan.nodes[node];
     if plan.linear {
         let square = vx * vx + vy * vy + vz2 - 2.5;

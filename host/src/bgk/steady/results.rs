@@ -97,12 +97,11 @@ impl Plan {
     }
 
     /// Adds to the exchange of a boundary face what internal energy has in it: its flux out of the gas, and its temperature.
-    fn add_internal(&self, e: &mut Exchange, sums: &Sums, face: usize) {
-        let (Some(rotation), Some(internal)) = (&self.rotation, &sums.internal) else {
+    fn add_internal(&self, e: &mut Exchange, [outwards, density]: [f64; 2]) {
+        let Some(rotation) = &self.rotation else {
             return;
         };
         let half = 0.5 * rotation.freedom;
-        let [outwards, density] = internal.faces[face];
         let (carried, rotational) = match self.linear {
             true => (0.5 * half * e.mass, density / half),
             false => (0.0, density / (half * e.density)),
@@ -160,7 +159,8 @@ impl Plan {
                     velocity,
                     temperature,
                 };
-                self.add_internal(&mut e, sums, face);
+                let density = both(leaving::INTERNAL_DENSITY);
+                self.add_internal(&mut e, [net(leaving::INTERNAL), density]);
                 e
             })
             .collect()

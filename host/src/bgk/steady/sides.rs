@@ -1,6 +1,6 @@
 //! The sides of space: the molecules that come in through them, leave and return.
 
-use super::plan::{EAST, Plan, SOUTH, Side, WEST, upward};
+use super::plan::{EAST, FUNCTIONS, Plan, SOUTH, Side, WEST, upward};
 use super::problem::SteadyProblem;
 use super::sums::leaving;
 use crate::bgk::Boundary;
@@ -30,13 +30,11 @@ impl Plan {
             share: 1.0,
             tight: false,
             free: false,
-            a: [vec![0.0; count], vec![0.0; count]],
-            b: [vec![0.0; count], vec![0.0; count]],
+            a: std::array::from_fn(|_| vec![0.0; count]),
+            b: std::array::from_fn(|_| vec![0.0; count]),
             rate: [0.0; 2],
             returned: None,
             offset: 0,
-            internal: 0,
-            temperature: 1.0,
             wall: None,
         };
         let (state, emits) = match boundary {
@@ -61,7 +59,6 @@ impl Plan {
                 (wall.state(), true)
             }
         };
-        prepared.temperature = state.temperature;
         let given = &problem.incoming[side];
         // Parameters of the sampled Maxwellian; an inflow has exact moments on the nodes.
         let [n, ux, uy, t] = if self.linear || emits || !given.is_empty() {
@@ -80,34 +77,36 @@ impl Plan {
             )?
         };
         let half_k = 0.5 * self.internal;
+        let half_d = self.rotation.map_or(0.0, |rotation| 0.5 * rotation.freedom);
         for (j, &[vx, vy, vz2, weight]) in self.nodes.iter().enumerate() {
             let square = vx * vx + vy * vy + vz2;
-            let (first, second) = if self.linear {
+            let own = if self.linear {
                 let tau = t - 1.0;
                 let first = (n - 1.0) + 2.0 * (ux * vx + uy * vy) + tau * (square + half_k - 1.5);
-                (first, half_k * (first + tau))
+                [
+                    first,
+                    half_k * (first + tau),
+                    half_d * (state.temperature - 1.0),
+                ]
             } else {
                 let c2 = (vx - ux).powi(2) + (vy - uy).powi(2) + vz2;
                 let d = 0.5 * self.velocity_dimensions as f64;
                 let maxwellian = n * (std::f64::consts::PI * t).powf(-d) * (-c2 / t).exp();
                 let first = given.get(self.places[j]).copied().unwrap_or(maxwellian);
-                (first, half_k * t * first)
+                [
+                    first,
+                    half_k * t * first,
+                    half_d * state.temperature * first,
+                ]
             };
-            let unit = if self.linear {
-                [1.0, half_k]
-            } else {
-                [first, second]
-            };
-            if emits {
-                prepared.a[0][j] = unit[0];
-                prepared.a[1][j] = unit[1];
-                if self.linear {
-                    prepared.b[0][j] = first;
-                    prepared.b[1][j] = second;
+            let unit = if self.linear { [1.0, half_k, 0.0] } else { own };
+            for k in 0..FUNCTIONS {
+                if emits {
+                    prepared.a[k][j] = unit[k];
                 }
-            } else {
-                prepared.b[0][j] = first;
-                prepared.b[1][j] = second;
+                if self.linear || !emits {
+                    prepared.b[k][j] = own[k];
+                }
             }
             let normal = if side < 2 { vx } else { vy };
             if (normal >= 0.0) == side.is_multiple_of(2) {
@@ -160,22 +159,29 @@ impl Plan {
         self.groups[group ^ (1 << (side / 2))] + node - self.groups[group]
     }
 
-    /// Inflow at a node of a side: both functions.
-    pub(super) fn incoming(&self, x: &[f64], side: usize, face: usize, node: usize) -> [f64; 2] {
+    /// Inflow at a node of a side.
+    pub(super) fn incoming(
+        &self,
+        x: &[f64],
+        side: usize,
+        face: usize,
+        node: usize,
+    ) -> [f64; FUNCTIONS] {
+        let mut values = [0.0; FUNCTIONS];
         let Some(s) = &self.sides[side] else {
-            return [0.0; 2];
+            return values;
         };
         let faces = self.layout.faces;
         let rho = x[self.layout.faces_at() + faces[side] + face];
-        [0, 1].map(|k| {
-            let mut value = s.share * (s.a[k][node] * rho + s.b[k][node]);
+        for (k, value) in values.iter_mut().take(self.functions).enumerate() {
+            *value = s.share * (s.a[k][node] * rho + s.b[k][node]);
             if let Some((_, mirrored)) = s.returned {
                 let count = faces[side + 1] - faces[side];
                 let at = (k * count + face) * self.nodes.len() + self.partner(side, node, mirrored);
-                value += (1.0 - s.share) * x[s.offset + at];
+                *value += (1.0 - s.share) * x[s.offset + at];
             }
-            value
-        })
+        }
+        values
     }
 
     /// Where outgoing molecules of a side are to be recorded: the offset in the vector of unknowns.
@@ -185,6 +191,13 @@ impl Plan {
             .flatten()
             .find(|s| s.returned.is_some_and(|(from, _)| from == side))
             .map(|s| s.offset)
+    }
+
+    /// Where the internal energy of these molecules is to be recorded.
+    pub(super) fn record_internal(&self, side: usize) -> Option<usize> {
+        let faces = self.layout.faces[side + 1] - self.layout.faces[side];
+        let offset = self.record(side).filter(|_| self.rotation.is_some())?;
+        Some(offset + 2 * faces * self.nodes.len())
     }
 
     /// The cell behind a boundary face.
@@ -198,7 +211,13 @@ impl Plan {
     }
 
     /// Adds what the molecules of a node carry through a face of space.
-    pub(super) fn add_leaving(&self, sums: &mut [f64], side: usize, node: usize, f: [f64; 2]) {
+    pub(super) fn add_leaving(
+        &self,
+        sums: &mut [f64],
+        side: usize,
+        node: usize,
+        f: [f64; FUNCTIONS],
+    ) {
         let [vx, vy, vz2, w] = self.nodes[node];
         let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
         let across = self.speeds[node][side / 2].abs();
@@ -212,12 +231,14 @@ impl Plan {
         add(leaving::DENSITY, w * f[0]);
         add(leaving::DRIFT, w * tangential * f[0]);
         add(leaving::SQUARE, energy);
+        add(leaving::INTERNAL, 0.5 * across * w * f[2]);
+        add(leaving::INTERNAL_DENSITY, w * f[2]);
     }
 
-    /// The unknowns beyond both ends of a line between two streams, with exact discrete moments.
-    pub(super) fn ends(&self) -> [[f64; 4]; 2] {
+    /// The unknowns beyond both ends of a line between two streams, with exact discrete moments: the first four, and internal energy.
+    pub(super) fn ends(&self) -> [[f64; 5]; 2] {
         [WEST, EAST].map(|side| {
-            let mut sums = [0.0; 4];
+            let mut sums = [0.0; 5];
             if let Some(s) = &self.sides[side] {
                 for (j, &[vx, vy, vz2, w]) in self.nodes.iter().enumerate() {
                     let emitted = if s.free { &s.a } else { &s.b };
@@ -226,6 +247,7 @@ impl Plan {
                     sums[1] += vx * g;
                     sums[2] += vy * g;
                     sums[3] += (vx * vx + vy * vy + vz2) * g + h;
+                    sums[4] += w * emitted[2][j];
                 }
             }
             sums

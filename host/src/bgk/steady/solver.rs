@@ -17,8 +17,8 @@ use super::problem::SteadyProblem;
 use super::residuals::Roundoff;
 use super::solution::Solution;
 use super::start;
-use super::sums::{Sums, Swept};
-use crate::compute::{Backend, Pool, Resolved};
+use super::sums::Swept;
+use crate::compute::{Pool, Resolved};
 use crate::error::{Error, Result};
 use crate::run::{Ending, Run};
 use crate::stop;
@@ -174,7 +174,7 @@ impl SteadySolver {
             if let Some(sums) = &swept.closing {
                 spread = self.plan.imbalance(&self.x, sums, floor);
             } else if settled {
-                let sums = closing(self.sweeps.as_mut(), &self.plan, &self.y)?;
+                let sums = self.sweeps.output(&self.y)?;
                 spread = self.plan.imbalance(&self.y, &sums, floor);
             }
         }
@@ -204,8 +204,6 @@ impl SteadySolver {
     /// One sweep through the gas `x`; `y` has the state after it.
     fn sweep(&mut self) -> Result<Swept> {
         let mut swept = self.sweeps.iterate(&self.x, &mut self.y)?;
-        let plainly = self.config.compute.backend == Backend::Reference;
-        (self.plan).sweep_internal(&self.x, &mut self.y, &mut swept, plainly);
         self.plan.without_force(&mut swept);
         self.plan.update(&self.x, &swept, &mut self.y);
         Ok(swept)
@@ -403,7 +401,7 @@ impl SteadySolver {
     /// A fault of the device.
     pub fn solution(&mut self) -> Result<Solution> {
         let pool = self.pool.clone();
-        let sums = pool.run(|| closing(self.sweeps.as_mut(), &self.plan, &self.x))?;
+        let sums = pool.run(|| self.sweeps.output(&self.x))?;
         let cells = self.plan.moments(&self.x, &sums);
         let rotation = self.plan.rotating_moments(&self.x);
         let is_model = self.problem.integral.is_none();
@@ -472,13 +470,6 @@ impl Run for SteadySolver {
     }
 }
 
-/// The sums of a closing sweep at `x`, with those of internal energy where the molecules rotate.
-fn closing(sweeps: &mut dyn Sweeps, plan: &Plan, x: &[f64]) -> Result<Sums> {
-    let mut sums = sweeps.output(x)?;
-    sums.internal = sums.internal.take().or_else(|| plan.internal_sums(x));
-    Ok(sums)
-}
-
 /// The machine and the plan of a problem that it can solve.
 fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, Plan)> {
     // The collision integral opens its device itself; the sweeps around it are on the CPU.
@@ -486,19 +477,6 @@ fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, 
         (Some(_), None) => Resolved::Cpu,
         (Some(_), Some(_)) => config.compute.resolve().map(|_| Resolved::Cpu)?,
         (None, _) => config.compute.resolve()?,
-    };
-    let resolved = match resolved {
-        Resolved::Cuda(_) | Resolved::Emulator if problem.gas.rotating().is_some() => {
-            if config.compute.backend != Backend::Auto {
-                return Err(Error::invalid(
-                    "backend",
-                    resolved.describe(),
-                    "the CPU, which sweeps internal energy",
-                ));
-            }
-            Resolved::Cpu
-        }
-        other => other,
     };
     let keeps_sums = problem.integral.is_none() && matches!(resolved, Resolved::Cpu);
     memory::check(problem, config, keeps_sums)?;

@@ -16,8 +16,12 @@ pub(super) mod leaving {
     pub(in crate::bgk::steady) const DRIFT: usize = 5;
     /// Sum of |v|^2 f of the outgoing half.
     pub(in crate::bgk::steady) const SQUARE: usize = 6;
+    /// Internal energy that leaves, of molecules that rotate.
+    pub(in crate::bgk::steady) const INTERNAL: usize = 7;
+    /// Internal energy of the outgoing half, per volume: <E>.
+    pub(in crate::bgk::steady) const INTERNAL_DENSITY: usize = 8;
     /// Number of these sums.
-    pub(in crate::bgk::steady) const LEN: usize = 7;
+    pub(in crate::bgk::steady) const LEN: usize = 9;
 }
 
 /// Sums over all velocities of the closing sweep.
@@ -27,8 +31,6 @@ pub(super) struct Sums {
     pub(super) cells: Vec<f64>,
     /// Sums over outgoing velocities, `[face][...]` as in [`leaving`].
     pub(super) faces: Vec<f64>,
-    /// Those of internal energy, where the molecules rotate.
-    pub(super) internal: Option<InternalSums>,
 }
 
 /// Fluxes along x through a face of a line.
@@ -41,21 +43,21 @@ pub(super) mod flux {
     pub(in crate::bgk::steady) const SHEAR: usize = 2;
     /// <v_x |v|^2> / 2.
     pub(in crate::bgk::steady) const ENERGY: usize = 3;
+    /// <v_x E> / 2, of molecules that rotate.
+    pub(in crate::bgk::steady) const INTERNAL: usize = 4;
     /// Number of these fluxes.
-    pub(in crate::bgk::steady) const LEN: usize = 4;
+    pub(in crate::bgk::steady) const LEN: usize = 5;
 }
 
 /// Sums over all velocities of a sweep.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Swept {
-    /// `[component][cell]`: sums of (f - S) (1, v_x, v_y, |v|^2), and with the Shakhov model the heat flux of f.
+    /// `[component][cell]`: sums of (f - S) (1, v_x, v_y, |v|^2), and with the Shakhov model the heat flux of f. Where the molecules rotate, the sum of E - S_E and the heat flux <c E>/2 follow.
     pub(super) sums: Vec<f64>,
     /// Mass that leaves each boundary face.
     pub(super) left: Vec<f64>,
     /// On a line, the fluxes through every face from west to east, as in [`flux`]; empty on a rectangle.
     pub(super) fluxes: Vec<[f64; flux::LEN]>,
-    /// The same of internal energy, where the molecules rotate.
-    pub(super) internal: Option<InternalSums>,
     /// Momentum along y and energy that a force brings into each cell, in a unit of space and time; empty without a force.
     pub(super) brought: Vec<[f64; 2]>,
     /// The momentum of these from west up to the middle of each cell; empty without a force. The fluxes are then without what the force brought.
@@ -64,31 +66,6 @@ pub(super) struct Swept {
     pub(super) defects: Vec<f64>,
     /// The sums of the closing sweep, where every sweep has them.
     pub(super) closing: Option<Sums>,
-}
-
-/// Sums over the velocities of internal energy.
-#[derive(Clone, Debug)]
-pub(super) struct InternalSums {
-    /// Of each cell: `E - S_E`, and both parts of `c E/2`.
-    pub(super) cells: Vec<[f64; 3]>,
-    /// On a line, the flux `v_x E/2` through every face from west to east; empty on a rectangle.
-    pub(super) fluxes: Vec<f64>,
-    /// Of each boundary face: the flux `v E/2` out of the gas, and the density of E.
-    pub(super) faces: Vec<[f64; 2]>,
-}
-
-impl InternalSums {
-    /// Adds the sums over other velocities.
-    pub(super) fn add(&mut self, other: &Self) {
-        let values = [
-            (self.cells.as_flattened_mut(), other.cells.as_flattened()),
-            (&mut self.fluxes, &other.fluxes),
-            (self.faces.as_flattened_mut(), other.faces.as_flattened()),
-        ];
-        for (sums, terms) in values {
-            add(sums, terms);
-        }
-    }
 }
 
 /// Adds terms to their sums.

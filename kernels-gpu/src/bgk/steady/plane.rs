@@ -1,6 +1,9 @@
 //! Sweeps of a rectangle.
 
-use super::{SUMS, SteadyGas, add, coefficients, halves, local};
+use super::{
+    ROTATING_FUNCTIONS, ROTATING_SUMS, SUMS, SteadyGas, add, cell_numbers, coefficients, halves,
+    local,
+};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, InOut, Out, Quad, Shared};
@@ -69,6 +72,21 @@ kernel! {
     }
 }
 
+kernel! {
+    /// The same numbers of molecules that rotate, from those of each cell, `cells[cell][3]`: `fields[direction][diagonal][row][3]`. One thread a place.
+    pub fn steady_plane_rotating_fields<T: Real>(t, cells: In<Quad<T>>, fields: Out<Quad<T>>; shape: PlaneShape) for f32, f64 {
+        let place = t.global_idx() as u32;
+        if place < 4 * shape.places()
+            && let Some((cell, _)) = visited(place, &shape)
+        {
+            for k in 0..ROTATING_FUNCTIONS {
+                let numbers = cells.get(t, ROTATING_FUNCTIONS * cell as usize + k);
+                fields.set(t, ROTATING_FUNCTIONS * place as usize + k, numbers);
+            }
+        }
+    }
+}
+
 /// The cell at a place of `[direction][diagonal][row]`, and the direction; none where the diagonal has no cell in that row.
 #[inline(always)]
 fn visited(place: u32, shape: &PlaneShape) -> Option<(u32, u32)> {
@@ -106,21 +124,30 @@ struct PlaneInput<'a, T: Real> {
 }
 
 impl<T: Real> PlaneInput<'_, T> {
-    /// The incoming molecules at a face of a side, at a node: both functions.
+    /// The incoming molecules at a face of a side, at a node.
     #[inline(always)]
     #[track_caller]
-    fn incoming<S: Simt>(&self, t: &S, which: u32, group: u32, face: u32, node: u32) -> [T; 2] {
+    fn incoming<S: Simt, const F: usize>(
+        &self,
+        t: &S,
+        which: u32,
+        group: u32,
+        face: u32,
+        node: u32,
+    ) -> [T; F] {
         let row = which as usize * side::LEN;
         let share = self.sides.get(t, row + side::SHARE);
         let at = self.sides.get(t, row + side::DENSITY) as u32 + face;
         let rho = T::from_f64(self.x.get(t, at as usize) * share);
         let fixed = T::from_f64(share);
         let m = self.shape.nodes;
-        let emitted = |k: u32| self.emitted.get(t, ((which * 4 + k) * m + node) as usize);
-        let mut f = [
-            emitted(0).mul_add(rho, fixed * emitted(2)),
-            emitted(1).mul_add(rho, fixed * emitted(3)),
-        ];
+        let functions = F as u32;
+        let first = which * 2 * functions;
+        let emitted = |k: u32| self.emitted.get(t, ((first + k) * m + node) as usize);
+        let mut f = [T::ZERO; F];
+        for k in 0..functions {
+            f[k as usize] = emitted(k).mul_add(rho, fixed * emitted(functions + k));
+        }
         let returned = self.sides.get(t, row + side::RETURNED);
         if returned >= 0.0 {
             let partner =
@@ -132,8 +159,10 @@ impl<T: Real> PlaneInput<'_, T> {
             };
             let at = returned as usize + (face * m + partner) as usize;
             let rest = 1.0 - share;
-            f[0] += T::from_f64(rest * self.x.get(t, at));
-            f[1] += T::from_f64(rest * self.x.get(t, at + faces as usize * m as usize));
+            for k in 0..F {
+                let at = at + k * faces as usize * m as usize;
+                f[k] += T::from_f64(rest * self.x.get(t, at));
+            }
         }
         f
     }
@@ -142,7 +171,7 @@ impl<T: Real> PlaneInput<'_, T> {
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
-fn plane<S: Simt, T: Real, const LINEAR: bool>(
+fn plane<S: Simt, T: Real, const LINEAR: bool, const F: usize>(
     t: &S,
     input: &PlaneInput<'_, T>,
     blocks: In<'_, u32>,
@@ -162,7 +191,8 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
     );
     let thread = t.thread_idx();
     let threads = shape.rows;
-    let heat = gas.components == SUMS;
+    let functions = F as u32;
+    let heat = gas.components >= SUMS;
     let half_k = T::from_f64(gas.half_k);
     let closure = if gas.diamond == 1 {
         T::from_f64(2.0)
@@ -192,74 +222,76 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
     };
 
     // The flux along the row, in a column of shared memory that only this thread touches, so that the loop over lanes needs no
-    let own = 4 * shape.lanes * threads + thread;
+    let own = 2 * functions * shape.lanes * threads + thread;
     // Batch and column of the cell that this thread sweeps next.
     let (mut batch, mut column) = (0, 0);
     let steps = batches * shape.nx + shape.ny - 1;
     for step in 0..steps {
         let busy = active && step >= thread && batch < batches;
-        let read = (step & 1) * 2 * shape.lanes * threads;
-        let write = ((step & 1) ^ 1) * 2 * shape.lanes * threads;
+        let read = (step & 1) * functions * shape.lanes * threads;
+        let write = ((step & 1) ^ 1) * functions * shape.lanes * threads;
         if busy {
             let node = first + batch * shape.lanes;
             if column == 0 {
                 for l in 0..shape.lanes {
-                    let f = input.incoming(t, enter_x, group, row, node + l);
-                    let slot = own + 2 * l * threads;
-                    exchange.set(t, slot, f[0]);
-                    exchange.set(t, slot + threads, f[1]);
+                    let f = input.incoming::<S, F>(t, enter_x, group, row, node + l);
+                    let slot = own + functions * l * threads;
+                    for k in 0..functions {
+                        exchange.set(t, slot + k * threads, f[k as usize]);
+                    }
                 }
             }
             let place = (column + thread) * threads + thread;
-            let field = 2 * (group * shape.places() + place) as usize;
-            let a = input.fields.get(t, field);
-            let b = input.fields.get(t, field + 1);
-            let nu = b.0[2];
+            let field = (group * shape.places() + place) as usize;
+            let numbers = cell_numbers::<S, T, F>(t, input.fields, field);
+            let nu = numbers[1].0[2];
             let x = if east { column } else { shape.nx - 1 - column };
             let inverse_dx = input.inverse.get(t, x as usize) * closure;
-            let mut sums = [T::ZERO; 6];
+            let mut sums = [T::ZERO; ROTATING_SUMS as usize];
             let mut left_y = 0.0;
             for l in 0..shape.lanes {
                 let velocity = input.nodes.get(t, (node + l) as usize);
                 let bx = velocity.0[0].abs() * inverse_dx;
                 let by = velocity.0[1].abs() * inverse_dy * closure;
                 let share = T::ONE / (nu + bx + by);
-                let local = local::<T, LINEAR>(a, b, velocity, half_k);
-                let lane = 2 * l * threads;
+                let local = local::<T, LINEAR, F>(numbers, velocity, half_k);
+                let lane = functions * l * threads;
                 // The boundary is beyond the first row; each branch has its own load, so that the memory space of each address is known.
-                let below = if thread == 0 {
-                    input.incoming(t, enter_y, group, x, node + l)
+                let mut below = [T::ZERO; F];
+                if thread == 0 {
+                    below = input.incoming::<S, F>(t, enter_y, group, x, node + l);
                 } else {
                     let slot = read + lane + thread - 1;
-                    [exchange.get(t, slot), exchange.get(t, slot + threads)]
-                };
-                let beside = [
-                    exchange.get(t, own + lane),
-                    exchange.get(t, own + lane + threads),
-                ];
-                let inflow = |k: usize| bx.mul_add(beside[k], by * below[k]);
-                let f = [
-                    nu.mul_add(local.s[0], inflow(0)) * share,
-                    nu.mul_add(local.s[1], inflow(1)) * share,
-                ];
-                let onward = |k: usize, inflow: T| closure.mul_add(f[k], -(kept * inflow));
-                let above = [onward(0, below[0]), onward(1, below[1])];
-                exchange.set(t, own + lane, onward(0, beside[0]));
-                exchange.set(t, own + lane + threads, onward(1, beside[1]));
-                let slot = write + lane + thread;
-                exchange.set(t, slot, above[0]);
-                exchange.set(t, slot + threads, above[1]);
+                    for k in 0..functions {
+                        below[k as usize] = exchange.get(t, slot + k * threads);
+                    }
+                }
+                let (mut f, mut above) = ([T::ZERO; F], [T::ZERO; F]);
+                for k in 0..F {
+                    let (slot, above_slot) = (
+                        own + lane + k as u32 * threads,
+                        write + lane + thread + k as u32 * threads,
+                    );
+                    let beside = exchange.get(t, slot);
+                    let inflow = bx.mul_add(beside, by * below[k]);
+                    f[k] = nu.mul_add(local.s[k], inflow) * share;
+                    above[k] = closure.mul_add(f[k], -(kept * below[k]));
+                    exchange.set(t, slot, closure.mul_add(f[k], -(kept * beside)));
+                    exchange.set(t, above_slot, above[k]);
+                }
                 add(&mut sums, heat, velocity, &local, f);
                 if thread == shape.ny - 1 {
                     left_y += (velocity.0[3] * velocity.0[1].abs() * above[0]).to_f64();
                     if record_y >= 0.0 {
                         let at = record_y as usize + (x * shape.nodes + node + l) as usize;
-                        returned.set(t, at, above[0].to_f64());
-                        returned.set(t, at + (shape.nx * shape.nodes) as usize, above[1].to_f64());
+                        for k in 0..F {
+                            let at = at + k * (shape.nx * shape.nodes) as usize;
+                            returned.set(t, at, above[k].to_f64());
+                        }
                     }
                 }
             }
-            for k in 0..6 {
+            for k in 0..3 * F {
                 if k < 4 || heat {
                     let at = (block * gas.components + k as u32) as usize * shape.places() as usize
                         + place as usize;
@@ -282,13 +314,18 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
                 let mut left_x = 0.0;
                 for l in 0..shape.lanes {
                     let velocity = input.nodes.get(t, (node + l) as usize);
-                    let slot = own + 2 * l * threads;
-                    let f = [exchange.get(t, slot), exchange.get(t, slot + threads)];
+                    let slot = own + functions * l * threads;
+                    let mut f = [T::ZERO; F];
+                    for k in 0..functions {
+                        f[k as usize] = exchange.get(t, slot + k * threads);
+                    }
                     left_x += (velocity.0[3] * velocity.0[0].abs() * f[0]).to_f64();
                     if record_x >= 0.0 {
                         let at = record_x as usize + (row * shape.nodes + node + l) as usize;
-                        returned.set(t, at, f[0].to_f64());
-                        returned.set(t, at + (shape.ny * shape.nodes) as usize, f[1].to_f64());
+                        for k in 0..F {
+                            let at = at + k * (shape.ny * shape.nodes) as usize;
+                            returned.set(t, at, f[k].to_f64());
+                        }
                     }
                 }
                 let at = faces + row as usize;
@@ -320,7 +357,7 @@ kernel! {
     ) for f32, f64
     shared { exchange: [T; 6 * shape.lanes * shape.rows] } {
         let input = PlaneInput { fields, nodes, emitted, x, sides, inverse, shape };
-        plane::<Machine, T, false>(t, &input, blocks, partials, leaving, returned, &gas, exchange);
+        plane::<Machine, T, false, 2>(t, &input, blocks, partials, leaving, returned, &gas, exchange);
     }
 }
 
@@ -333,7 +370,34 @@ kernel! {
     ) for f32, f64
     shared { exchange: [T; 6 * shape.lanes * shape.rows] } {
         let input = PlaneInput { fields, nodes, emitted, x, sides, inverse, shape };
-        plane::<Machine, T, true>(t, &input, blocks, partials, leaving, returned, &gas, exchange);
+        plane::<Machine, T, true, 2>(t, &input, blocks, partials, leaving, returned, &gas, exchange);
+    }
+}
+
+kernel! {
+    /// [`steady_plane()`] of molecules that rotate, with three functions of a node and nine sums of a cell: 72 words of shared memory a row, and half as many words
+    /// more to and from it.
+    pub fn steady_plane_rotating<T: Real>(
+        t, fields: In<Quad<T>>, inverse: In<T>, nodes: In<Quad<T>>, emitted: In<T>, x: In<f64>, sides: In<f64>, blocks: In<u32>,
+        partials: InOut<T>, leaving: InOut<f64>, returned: Out<f64>;
+        gas: SteadyGas, shape: PlaneShape,
+    ) for f32, f64
+    shared { exchange: [T; 9 * shape.lanes * shape.rows] } {
+        let input = PlaneInput { fields, nodes, emitted, x, sides, inverse, shape };
+        plane::<Machine, T, false, 3>(t, &input, blocks, partials, leaving, returned, &gas, exchange);
+    }
+}
+
+kernel! {
+    /// [`steady_plane_rotating()`] for the linearised equation: no exponential.
+    pub fn steady_plane_rotating_linear<T: Real>(
+        t, fields: In<Quad<T>>, inverse: In<T>, nodes: In<Quad<T>>, emitted: In<T>, x: In<f64>, sides: In<f64>, blocks: In<u32>,
+        partials: InOut<T>, leaving: InOut<f64>, returned: Out<f64>;
+        gas: SteadyGas, shape: PlaneShape,
+    ) for f32, f64
+    shared { exchange: [T; 9 * shape.lanes * shape.rows] } {
+        let input = PlaneInput { fields, nodes, emitted, x, sides, inverse, shape };
+        plane::<Machine, T, true, 3>(t, &input, blocks, partials, leaving, returned, &gas, exchange);
     }
 }
 

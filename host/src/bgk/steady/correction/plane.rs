@@ -351,12 +351,13 @@ impl PlaneCorrection {
         heat: &[[[f64; 2]; 2]],
         first: &mut [f64],
     ) {
-        let (Some(rotation), Some(internal)) = (&plan.rotation, &swept.internal) else {
+        let Some(rotation) = &plan.rotation else {
             return;
         };
+        let gained = &swept.sums[INTERNAL * plan.layout.cells..];
         for (cell, local) in self.cells.iter().enumerate() {
             let (i, j) = (cell % plan.nx, cell / plan.nx);
-            let of = [internal.cells[cell][0], defects[cell][0]];
+            let of = [gained[cell], defects[cell][0]];
             let gain = rotating::gain(plan, rotation, [x, y], cell, of);
             let g = local.gradient();
             for (vertex, [a, b]) in VERTICES.into_iter().enumerate() {

@@ -16,7 +16,7 @@
 use std::f64::consts::PI;
 
 use super::super::plan::{EAST, INTERNAL, Plan, WEST};
-use super::super::sums::{InternalSums, Swept, flux};
+use super::super::sums::{Swept, flux};
 use super::laws::{lag, transport};
 use super::rotating::{Conduction, RotatingCell, add_internal, conduct, gained_internal};
 use crate::bgk::Rotation;
@@ -133,7 +133,6 @@ struct Gap<'a> {
 /// Molecules that rotate.
 struct Rotating<'a> {
     rotation: &'a Rotation,
-    internal: &'a InternalSums,
     cells: Vec<RotatingCell>,
 }
 
@@ -171,14 +170,13 @@ impl<'a> Gap<'a> {
             lags: [4, 5].map(|k| (0..cells).map(|i| lag(plan, x, y, k, i)).collect()),
             rotating: None,
         };
-        if let (Some(rotation), Some(internal)) = (&plan.rotation, &swept.internal) {
+        if let Some(rotation) = &plan.rotation {
             let of = |i: usize| {
                 let passing = [gap.about[i][0], gap.mean(flux::MASS, i)];
-                RotatingCell::new(plan, rotation, [x, y], internal, i, passing)
+                RotatingCell::new(plan, rotation, [x, y], &swept.fluxes, i, passing)
             };
             gap.rotating = Some(Rotating {
                 rotation,
-                internal,
                 cells: (0..cells).map(of).collect(),
             });
         }
@@ -372,7 +370,7 @@ impl<'a> Gap<'a> {
                     true => 0.0,
                     false => 0.25 * rotating.rotation.freedom * t_r * f[flux::MASS],
                 };
-                let heat = flux - (rotating.internal.fluxes[wall.face] - carried);
+                let heat = flux - (f[flux::INTERNAL] - carried);
                 add_internal(plan, y, side, about, [t_r, theta, heat], &molecules);
             }
         }
@@ -400,12 +398,11 @@ fn wall(plan: &Plan, x: &[f64], y: &[f64], side: usize, about: &[[f64; 3]], swep
         None => [t, u],
     };
     let f = &swept.fluxes[face];
-    let mut internal = match (&plan.rotation, &swept.internal) {
-        (Some(_), Some(of)) if plan.linear => of.fluxes[face],
-        (Some(rotation), Some(of)) => {
-            of.fluxes[face] - 0.25 * rotation.freedom * temperature * f[flux::MASS]
+    let mut internal = match &plan.rotation {
+        Some(rotation) if !plan.linear => {
+            f[flux::INTERNAL] - 0.25 * rotation.freedom * temperature * f[flux::MASS]
         }
-        _ => 0.0,
+        _ => f[flux::INTERNAL],
     };
     let mut fluxes = [
         f[flux::SHEAR] - velocity * f[flux::MASS],
@@ -518,7 +515,11 @@ fn add_outgoing(
         let new = plan.equilibrium(&after, node);
         let shear = 4.0 * vx * (vy - u) * stress / (n * t * t);
         let half_k = 0.5 * plan.internal;
-        let weight = if plan.linear { [1.0, half_k] } else { old };
+        let weight = if plan.linear {
+            [1.0, half_k]
+        } else {
+            [old[0], old[1]]
+        };
         for k in 0..2 {
             y[offset + k * count + node] += new[k] - old[k] + shear * weight[k];
         }

@@ -13,7 +13,7 @@
 //! One temperature for both would leave iterations that grow like Z.
 
 use super::super::plan::{INTERNAL, Plan};
-use super::super::sums::InternalSums;
+use super::super::sums::flux;
 use super::line::{Elimination, Row};
 use crate::bgk::Rotation;
 use crate::bgk::rotation::Matrix;
@@ -41,7 +41,7 @@ impl RotatingCell {
         plan: &Plan,
         rotation: &Rotation,
         [x, y]: [&[f64]; 2],
-        internal: &InternalSums,
+        fluxes: &[[f64; flux::LEN]],
         cell: usize,
         [n, mass]: [f64; 2],
     ) -> Self {
@@ -69,7 +69,8 @@ impl RotatingCell {
             exchange: frequency * n * rotation.exchange(about),
             apart: t - t_r,
             lags,
-            conduction: 0.5 * (internal.fluxes[cell] + internal.fluxes[cell + 1]) - carried,
+            conduction: 0.5 * (fluxes[cell][flux::INTERNAL] + fluxes[cell + 1][flux::INTERNAL])
+                - carried,
         }
     }
 

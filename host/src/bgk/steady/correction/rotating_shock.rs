@@ -12,7 +12,7 @@
 //! m is the mass that leaves through an end. The bulk viscosity follows from `T_t - T_r`.
 
 use super::super::plan::{EAST, INTERNAL, Plan, WEST};
-use super::super::sums::{InternalSums, Swept, flux};
+use super::super::sums::{Swept, flux};
 use super::line::{self, Elimination};
 use super::rotating::RotatingCell;
 use super::shock::{self, FLUXES, SHARED, ShockCorrection, at_face, cell_rows, stream};
@@ -42,7 +42,6 @@ struct Wave<'a> {
     correction: &'a ShockCorrection,
     plan: &'a Plan,
     rotation: &'a Rotation,
-    internal: &'a InternalSums,
     swept: &'a Swept,
     x: &'a [f64],
     y: &'a [f64],
@@ -76,7 +75,6 @@ impl Wave<'_> {
 
     /// The rows of an end: those of single atoms, with the internal energy that leaves, and that of its flux.
     fn end(&self, side: usize, fluxes: [f64; flux::LEN], count: usize) -> Vec<Row> {
-        let face = if side == WEST { 0 } else { self.plan.nx };
         let [n, _, t] = stream(self.plan, side);
         let by_mass = self.correction.outgoing(side, 0);
         let mut leaving = [0.0; LOCAL];
@@ -92,7 +90,7 @@ impl Wave<'_> {
             for (to, by) in energy.own.iter_mut().zip(leaving) {
                 *to -= by;
             }
-            energy.right += self.internal.fluxes[face];
+            energy.right += fluxes[flux::INTERNAL];
         }
         let mut own = Row {
             own: leaving.map(|by| -by),
@@ -139,7 +137,7 @@ impl Wave<'_> {
             of_gain[ROTATIONAL] = 0.5 * h * own.exchange;
             of_gain[INTERNAL_FLUX] = sign;
         }
-        let passed = [cell, cell + 1].map(|face| self.internal.fluxes[face]);
+        let passed = [cell, cell + 1].map(|face| self.swept.fluxes[face][flux::INTERNAL]);
         energy.right -= 0.5 * (passed[0] + passed[1]) + own.lags[0][0] + own.lags[0][1];
         carried.right = own.lags[0][1];
         gain.right = h * gained - (passed[1] - passed[0]);
@@ -182,18 +180,14 @@ pub(super) fn apply(
     swept: &Swept,
     y: &mut [f64],
 ) {
-    let Some(internal) = &swept.internal else {
-        return;
-    };
     let of = |cell: usize| {
         let [n, u, ..] = plan.primitive(y, cell);
-        RotatingCell::new(plan, rotation, [x, y], internal, cell, [n, n * u])
+        RotatingCell::new(plan, rotation, [x, y], &swept.fluxes, cell, [n, n * u])
     };
     let wave = Wave {
         correction,
         plan,
         rotation,
-        internal,
         swept,
         x,
         y,

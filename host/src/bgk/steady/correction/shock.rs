@@ -17,7 +17,7 @@
 //! The mass up to a face is an unknown of the face as well, `m_+ = m_- + h mean n'`. The other equations hardly determine the position of
 //! the wave, so its equation must take part in the [elimination](line), which growing modes upstream of the wave do not disturb.
 
-use super::super::plan::{EAST, Plan, WEST};
+use super::super::plan::{EAST, FUNCTIONS, Plan, WEST};
 use super::super::sums::{Swept, flux};
 use super::laws::{lag, transport};
 use super::line::{self, Elimination};
@@ -58,7 +58,7 @@ impl ShockCorrection {
                     }
                 } else if side == EAST {
                     let s = plan.sides[side].as_ref();
-                    let f = s.map_or([0.0; 2], |s| [s.a[0][node], s.a[1][node]]);
+                    let f = s.map_or([0.0; FUNCTIONS], |s| [s.a[0][node], s.a[1][node], 0.0]);
                     let passing = passing(plan, node, f);
                     for (sum, flux) in incoming.iter_mut().zip(FLUXES) {
                         *sum += passing[flux];
@@ -208,13 +208,13 @@ pub(super) fn cell_rows(plan: &Plan, x: &[f64], swept: &Swept, y: &[f64], cell: 
 
 /// Density, velocity and temperature of the stream at a side, by its discrete moments.
 pub(super) fn stream(plan: &Plan, side: usize) -> [f64; 3] {
-    let [n, momentum, _, energy] = plan.ends()[side];
+    let [n, momentum, _, energy, _] = plan.ends()[side];
     let u = momentum / n;
     [n, u, (energy / n - u * u) / 1.5]
 }
 
 /// Derivative of a Maxwellian by density, velocity along x or temperature, at a node.
-fn derivative(plan: &Plan, state: [f64; 3], by: usize, node: usize) -> [f64; 2] {
+fn derivative(plan: &Plan, state: [f64; 3], by: usize, node: usize) -> [f64; FUNCTIONS] {
     let [n, u, t] = state;
     let f = plan.equilibrium(&plan.local([n, u, 0.0, t], [0.0; 2]), node);
     let [vx, vy, vz2, _] = plan.nodes[node];
@@ -227,13 +227,13 @@ fn derivative(plan: &Plan, state: [f64; 3], by: usize, node: usize) -> [f64; 2] 
         _ => {
             // The second function has a factor T more.
             let slope = (square / t - half_d) / t;
-            [slope * f[0], (slope + 1.0 / t) * f[1]]
+            [slope * f[0], (slope + 1.0 / t) * f[1], 0.0]
         }
     }
 }
 
 /// Fluxes that the molecules of a node carry.
-fn passing(plan: &Plan, node: usize, f: [f64; 2]) -> [f64; flux::LEN] {
+fn passing(plan: &Plan, node: usize, f: [f64; FUNCTIONS]) -> [f64; flux::LEN] {
     let mut fluxes = [0.0; flux::LEN];
     plan.add_fluxes(&mut fluxes, node, f);
     fluxes

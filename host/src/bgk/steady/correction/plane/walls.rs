@@ -40,9 +40,11 @@ pub(super) fn return_changed(
 ) {
     let half_k = 0.5 * plan.internal;
     let count = plan.nodes.len();
-    let mut internal = Vec::new();
-    let (first, second) =
-        y[wall.offset..][..2 * faces.len() * count].split_at_mut(faces.len() * count);
+    let mut functions = y[wall.offset..].chunks_exact_mut(faces.len() * count);
+    let (Some(first), Some(second)) = (functions.next(), functions.next()) else {
+        return;
+    };
+    let mut third = functions.next();
     for (node, &[vx, vy, vz2, _]) in plan.nodes.iter().enumerate() {
         if !plan.leaves(side, node) {
             continue;
@@ -67,20 +69,15 @@ pub(super) fn return_changed(
                 + k * (square - 2.5);
             first[face * count + node] += weight * value;
             second[face * count + node] += weight * half_k * (value + change.temperature + k);
-            if let Some(rotation) = &plan.rotation {
-                internal.push((wall.internal + face * count + node, {
-                    let half = 0.5 * rotation.freedom;
-                    let energy = match plan.linear {
-                        true => half * change.rotational,
-                        false => half * (value + change.rotational),
-                    };
-                    weight * (energy + 4.0 * normal * change.internal)
-                }));
+            if let (Some(rotation), Some(third)) = (&plan.rotation, &mut third) {
+                let half = 0.5 * rotation.freedom;
+                let energy = match plan.linear {
+                    true => half * change.rotational,
+                    false => half * (value + change.rotational),
+                };
+                third[face * count + node] += weight * (energy + 4.0 * normal * change.internal);
             }
         }
-    }
-    for (at, change) in internal {
-        y[at] += change;
     }
 }
 
@@ -114,7 +111,7 @@ pub(super) fn lags(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<Lag> {
                 stress += along * f;
                 energy += 0.5 * ((vx * vx + vy * vy + vz2) * f + h);
                 if let Some(rotation) = &plan.rotation {
-                    let at = wall.internal + face * count + node;
+                    let at = place(2);
                     let carried = match plan.linear {
                         true => 0.0,
                         false => 0.25 * rotation.freedom * f,
