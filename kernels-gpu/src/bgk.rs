@@ -16,6 +16,7 @@
 //! | [`halo`] | messages between ranks that own parts of space |
 //! | `sweep` | streaming, as the passes share it |
 //! | [`sweep_1d`], [`sweep_2d`] | the pass in one and in two dimensions of space |
+//! | [`rotating`], [`rotating_1d`], [`rotating_2d`] | the kernels of molecules that rotate, with a third function: tables and faces, the passes |
 //! | [`paper`] | the paper's two kernels, which the fused pass is measured against |
 //! | [`steady`] | sweeps for steady flows |
 //!
@@ -27,6 +28,9 @@ pub(crate) mod exponential;
 pub mod halo;
 pub mod layout;
 pub mod paper;
+pub mod rotating;
+pub mod rotating_1d;
+pub mod rotating_2d;
 pub mod steady;
 pub(crate) mod sweep;
 pub mod sweep_1d;

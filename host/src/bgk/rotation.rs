@@ -144,6 +144,24 @@ impl RotationalCollisions {
         }
     }
 
+    /// The same as `1/Z_J = a + b T^(-1/2) + c/T`: a, b and c.
+    pub(crate) fn rates(&self) -> [f64; 3] {
+        let pi = std::f64::consts::PI;
+        let of = |[z_inf, t_star]: [f64; 2]| {
+            let [root, whole] = [0.5 * pi.powf(1.5) * t_star.sqrt(), pi + 0.25 * pi * pi];
+            [1.0, root, whole * t_star].map(|part| part / z_inf)
+        };
+        match *self {
+            Self::Constant(z) => [1.0 / z, 0.0, 0.0],
+            Self::Parker { z_inf, t_star } => of([z_inf, t_star]),
+            Self::Air => {
+                let (nitrogen, oxygen) = (of(NITROGEN), of(OXYGEN));
+                let share = NITROGEN_IN_AIR;
+                [0, 1, 2].map(|k| share * nitrogen[k] + (1.0 - share) * oxygen[k])
+            }
+        }
+    }
+
     /// Whether the number depends on the temperature.
     pub fn varies(&self) -> bool {
         !matches!(self, Self::Constant(_))
@@ -317,8 +335,14 @@ impl Rotation {
         share(self.freedom) * self.collisions.at(self.kelvin * temperature)
     }
 
+    /// The rate 1/Z at a temperature of translation, `a + b T^(-1/2) + c/T`: a, b and c.
+    pub(crate) fn rates_of_relaxation(&self) -> [f64; 3] {
+        let [a, b, c] = self.collisions.rates();
+        [a, b / self.kelvin.sqrt(), c / self.kelvin].map(|part| part / share(self.freedom))
+    }
+
     /// The time Z above which no temperature turns negative, whatever the state.
-    fn least_relaxation(&self) -> f64 {
+    pub(crate) fn least_relaxation(&self) -> f64 {
         self.freedom.max(3.0) / (3.0 + self.freedom)
     }
 

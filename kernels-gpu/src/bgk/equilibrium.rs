@@ -1,17 +1,20 @@
 //! From partial sums to the tables of the local equilibria.
 
 mod heat;
+mod rotation;
 mod sums;
 
 use super::exponential::exponential;
-use super::layout::{FlowShape, SUMS_BGK, SUMS_SHAKHOV, row, split};
+use super::layout::{FlowShape, SUMS_BGK, SUMS_ROTATING, SUMS_SHAKHOV, row, split};
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, InOut, Shared};
 use crate::simt::{Simt, WARP};
-pub(crate) use heat::Heat;
+pub(crate) use heat::{Drift, Heat};
 use heat::{Means, heat_flux, heat_term};
-use sums::{AXIS_SUMS, add_chunks, axis_sums, combine, factor, inner_factor, less_than_one, node};
+pub use rotation::Rotating;
+use sums::{AXIS_SUMS, CellSums, add_chunks, axis_sums, combine, factor};
+use sums::{inner_factor, less_than_one, node};
 
 /// Most threads of a block of [`equilibrium()`], for few cells; there are at least 64. More warps share the nodes of a cell and finish it sooner, but all
 /// of them repeat the work that is not shared.
@@ -19,7 +22,7 @@ pub const EQUILIBRIUM_THREADS: u32 = 256;
 
 /// Words of shared memory of [`equilibrium()`].
 #[inline(always)]
-const fn equilibrium_scratch(rule: &Relaxing) -> u32 {
+pub(crate) const fn equilibrium_scratch(rule: &Relaxing) -> u32 {
     rule.threads * AXIS_SUMS as u32
 }
 
@@ -97,7 +100,7 @@ kernel! {
         t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>; shape: FlowShape, rule: Relaxing,
     ) for f32, f64
     shared { scratch: [f64; equilibrium_scratch(&rule)] } {
-        relax::<_, _, false>(t, partial, axes, state, tables, scratch, &shape, &rule);
+        relax::<_, _, false, false>(t, partial, axes, state, tables, scratch, &shape, &rule, None);
     }
 }
 
@@ -107,15 +110,15 @@ kernel! {
         t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>; shape: FlowShape, rule: Relaxing,
     ) for f32, f64
     shared { scratch: [f64; equilibrium_scratch(&rule)] } {
-        relax::<_, _, true>(t, partial, axes, state, tables, scratch, &shape, &rule);
+        relax::<_, _, true, false>(t, partial, axes, state, tables, scratch, &shape, &rule, None);
     }
 }
 
-/// The body of [`equilibrium()`], with the terms of Shakhov's model where `SHAKHOV`.
+/// The body of [`equilibrium()`], with the terms of Shakhov's model where `SHAKHOV`, and those of molecules that rotate where `ROTATES` too.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
-fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
+pub(crate) fn relax<S: Simt, T: Real, const SHAKHOV: bool, const ROTATES: bool>(
     t: &S,
     partial: In<'_, T>,
     axes: In<'_, f64>,
@@ -124,35 +127,51 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     scratch: Shared<'_, f64>,
     shape: &FlowShape,
     rule: &Relaxing,
+    rotation: Option<&Rotating>,
 ) {
     let place = rule.low * shape.pitch + t.block_idx() * WARP + t.lane();
     let (_, ix) = split(place, shape.pitch);
     let inside = ix < shape.nx && place < shape.plane();
     let plane = shape.plane() as usize;
     let at = |k: u32| k as usize * plane + place as usize;
-    let count = if SHAKHOV { SUMS_SHAKHOV } else { SUMS_BGK };
+    let count = if ROTATES {
+        SUMS_ROTATING
+    } else if SHAKHOV {
+        SUMS_SHAKHOV
+    } else {
+        SUMS_BGK
+    };
 
-    let mut sums = [0.0; 9];
+    let mut sums: CellSums = [0.0; SUMS_ROTATING as usize];
     if rule.chunks > 0 {
         if inside {
             let chunks = [rule.chunks, rule.parts];
-            add_chunks::<_, _, SHAKHOV>(t, partial, axes, shape, chunks, place, &mut sums);
+            add_chunks::<_, _, SHAKHOV, ROTATES>(t, partial, axes, shape, chunks, place, &mut sums);
         }
-        if SHAKHOV {
+        if ROTATES {
             sums = combine(t, scratch, sums);
+        } else if SHAKHOV {
+            let mut nine = [0.0; SUMS_SHAKHOV as usize];
+            for k in 0..SUMS_SHAKHOV as usize {
+                nine[k] = sums[k];
+            }
+            nine = combine(t, scratch, nine);
+            for k in 0..SUMS_SHAKHOV as usize {
+                sums[k] = nine[k];
+            }
         } else {
             let four = combine(t, scratch, [sums[0], sums[1], sums[2], sums[3]]);
             [sums[0], sums[1], sums[2], sums[3]] = four;
         }
         if inside && t.warp() == 0 {
-            for k in 0..9 {
+            for k in 0..SUMS_ROTATING {
                 if k < count {
                     state.set(t, at(k), sums[k as usize]);
                 }
             }
         }
     } else if inside {
-        for k in 0..9 {
+        for k in 0..SUMS_ROTATING {
             if k < count {
                 sums[k as usize] = state.get(t, at(k));
             }
@@ -160,7 +179,7 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     }
     // Places beyond the row must reach the barriers; they hold a gas at rest.
     if !inside {
-        sums = [1.0, 0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0];
+        sums = [1.0, 0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0];
     }
 
     let density = sums[0];
@@ -170,7 +189,32 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     } else {
         0.0
     };
-    let temperature = (sums[3] / density - ux * ux - uy * uy) / 1.5;
+    let mut temperature = (sums[3] / density - ux * ux - uy * uy) / 1.5;
+    let relaxed = match rotation {
+        Some(rotation) if ROTATES => {
+            let time_at = |t: f64| {
+                let growth = exponential((1.0 - rule.omega) * <f64 as Real>::ln(t));
+                rule.dt * rule.frequency * density * growth
+            };
+            let internal = sums[9];
+            let rotational = internal / (0.5 * rotation.freedom * density);
+            let mut q_t = heat_flux(&sums, [ux, uy]);
+            let mut q_r = [
+                0.5 * (sums[10] - ux * internal),
+                0.5 * (sums[11] - uy * internal),
+            ];
+            // An axis without flow is stored by half, and has other sums.
+            if shape.flow < 2 {
+                (q_t[1], q_r[1]) = (0.0, 0.0);
+            }
+            Some(rotation.relaxed(time_at, [temperature, rotational], [q_t, q_r]))
+        }
+        _ => None,
+    };
+    // The Maxwellian of molecules that rotate has the temperature T*.
+    if let Some(relaxed) = &relaxed {
+        temperature = relaxed.temperatures[0];
+    }
 
     let kept = count;
     let (mut bx, mut by, mut c) = (0.0, 0.0, 1.0 / temperature);
@@ -186,6 +230,11 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         }
     }
     let integrated = f64::from(shape.integrated);
+    // Internal energy a molecule at the temperature T_r*.
+    let internal = match (rotation, &relaxed) {
+        (Some(rotation), Some(relaxed)) => 0.5 * rotation.freedom * relaxed.temperatures[1],
+        _ => 0.0,
+    };
     for _ in 0..rule.steps {
         let sums = axis_sums::<_, T, 5>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
         let m = Means::of(&sums, shape, c);
@@ -244,6 +293,8 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
             inner_factor::<T>(square, log_weight, c)
         } else if m == 0 {
             T::ONE
+        } else if ROTATES && m == 2 {
+            T::from_f64(internal)
         } else {
             T::from_f64(integrated / (2.0 * c))
         };
@@ -275,11 +326,16 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     };
 
     let mut means = Means::default();
-    // T^(1-omega) by its logarithm; the exponential of 0 is exactly 1.
-    let growth = exponential((1.0 - rule.omega) * <f64 as Real>::ln(temperature));
-    let time = rule.dt * rule.frequency * density * growth;
-    let decay = exponential(-time);
-    let gain = less_than_one(time, decay);
+    let (time, decay, gain) = match &relaxed {
+        Some(relaxed) => (0.0, relaxed.decay, relaxed.gain),
+        None => {
+            // T^(1-omega) by its logarithm; the exponential of 0 is exactly 1.
+            let growth = exponential((1.0 - rule.omega) * <f64 as Real>::ln(temperature));
+            let time = rule.dt * rule.frequency * density * growth;
+            let decay = exponential(-time);
+            (time, decay, less_than_one(time, decay))
+        }
+    };
     if SHAKHOV {
         let sums = axis_sums::<_, T, 6>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
         means = Means::of(&sums, shape, c);
@@ -295,12 +351,17 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         );
     }
     if SHAKHOV && t.warp() == 1 {
-        let heat_decay = exponential(-rule.prandtl * time);
-        let q = heat_flux(&sums, [ux, uy]);
-        let share = 1.6 * (heat_decay - decay) / (density * temperature * temperature);
-        // An axis without flow is stored by half, and has other sums.
-        let along_y = if shape.flow == 2 { q[1] } else { 0.0 };
-        let g = [share * q[0], share * along_y];
+        let g = if let Some(relaxed) = &relaxed {
+            let per_heat = 1.6 / (density * temperature * temperature);
+            relaxed.heat[0].map(|part| per_heat * part)
+        } else {
+            let heat_decay = exponential(-rule.prandtl * time);
+            let q = heat_flux(&sums, [ux, uy]);
+            let share = 1.6 * (heat_decay - decay) / (density * temperature * temperature);
+            // An axis without flow is stored by half, and has other sums.
+            let along_y = if shape.flow == 2 { q[1] } else { 0.0 };
+            [share * q[0], share * along_y]
+        };
         let heat = heat_term(&means, g, temperature, rule.conservative != 0);
         put(row::HEAT, T::from_f64(gain + heat[0]));
         for k in 1..6 {
@@ -308,6 +369,13 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         }
         put(row::HEAT + 6, T::from_f64(ux));
         put(row::HEAT + 7, T::from_f64(uy));
+        if let Some(relaxed) = &relaxed {
+            let per_flux = 4.0 / (density * temperature);
+            for k in 0..2 {
+                let flux = per_flux * relaxed.heat[1][k as usize];
+                put(shape.row_internal() + k, T::from_f64(flux));
+            }
+        }
     }
     let scale = if SHAKHOV { amplitude } else { amplitude * gain };
     let mut j = t.warp();

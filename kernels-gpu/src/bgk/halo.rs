@@ -50,6 +50,8 @@ pub struct Halo {
     pub depth_out: u32,
     /// Bit 0 where there is a neighbour at the low side, bit 1 for the high one.
     pub sides: u32,
+    /// Rows of the tables.
+    pub rows: u32,
 }
 
 impl Halo {
@@ -85,7 +87,7 @@ impl Halo {
     }
     /// Words of the tables in a message.
     const fn tables(&self, shape: &FlowShape) -> u32 {
-        shape.rows() * self.depth_in * self.places(shape)
+        self.rows * self.depth_in * self.places(shape)
     }
     /// Words of face columns in a message.
     const fn columns(&self, shape: &FlowShape) -> u32 {

@@ -19,7 +19,8 @@ pub mod face {
 /// A phase space as the kernels see it.
 ///
 /// Populations are stored `[jx][jy][iy][ix / 32][m][ix % 32]`, rows along x padded to `pitch`. All nodes of the innermost axis lie together,
-/// since memory reads long runs faster than many short ones. Tables have one row of `columns` for each quantity. It has a column for each
+/// since memory reads long runs faster than many short ones. In a reduced velocity space its nodes are the functions g and h, of molecules that rotate
+/// also their internal energy E. Tables have one row of `columns` for each quantity. It has a column for each
 /// place of a padded plane of cells, then the columns of the faces. Left and right have [`FACE_WIDTH`] equal ones for each row of cells,
 /// so that a lane beyond a face reads them as it reads cells; bottom and top have one for each place of a padded row.
 ///
@@ -39,13 +40,13 @@ pub struct FlowShape {
     pub count_x: u32,
     /// Nodes along v_y.
     pub count_y: u32,
-    /// Nodes along v_z, or 2 for g and h.
+    /// Nodes along v_z; 2 for g and h, 3 with E.
     pub count_m: u32,
     /// Velocity axes that are integrated out.
     pub integrated: u32,
     /// Mean velocities that may differ from 0: 1 or 2.
     pub flow: u32,
-    /// 1 for Shakhov, 0 for BGK.
+    /// 1 for Shakhov, 0 for BGK, 2 for molecules that rotate, whose equilibrium has Shakhov's term too.
     pub shakhov: u32,
     /// Kinds of the faces, left, right, bottom, top, as in [`face`].
     pub left: u32,
@@ -96,12 +97,24 @@ pub const SUMS_BGK: u32 = 4;
 /// See [`SUMS_BGK`].
 pub const SUMS_SHAKHOV: u32 = 9;
 
+/// The same of molecules that rotate, with the sums of E and v E behind.
+pub const SUMS_ROTATING: u32 = 12;
+
 /// Sums that the nodes of a chunk, which share v_x, leave in a cell: of f, v_y f and the energy that is not v_x's; for Shakhov also of v_y times that
 /// energy, and of v_y^2 f.
 pub const PASS_SUMS_BGK: u32 = 3;
 
 /// See [`PASS_SUMS_BGK`].
 pub const PASS_SUMS_SHAKHOV: u32 = 5;
+
+/// The same of molecules that rotate, with the sums of E and v_y E behind.
+pub const PASS_SUMS_ROTATING: u32 = 7;
+
+/// Functions of a velocity in the reduced space of molecules that rotate: g, h and E.
+pub const FUNCTIONS: usize = 3;
+
+/// Value of [`FlowShape::shakhov`] of molecules that rotate.
+pub const ROTATING: u32 = 2;
 
 impl FlowShape {
     /// Places of a plane of cells.
@@ -185,10 +198,21 @@ impl FlowShape {
             row::INVERSE_TEMPERATURE
         }
     }
+    /// First of the two rows for the flux of E, the vector `4 Q_r/(n T*)`, of molecules that rotate.
+    #[inline(always)]
+    pub const fn row_internal(&self) -> u32 {
+        self.row_m() + self.count_m
+    }
     /// Rows of the tables.
     #[inline(always)]
     pub const fn rows(&self) -> u32 {
-        self.row_m() + self.count_m
+        let internal = if self.rotates() { 2 } else { 0 };
+        self.row_internal() + internal
+    }
+    /// Whether the molecules rotate.
+    #[inline(always)]
+    pub const fn rotates(&self) -> bool {
+        self.shakhov == ROTATING
     }
     /// First entry of a node of v_x in the axis tables.
     #[inline(always)]
@@ -213,6 +237,15 @@ impl FlowShape {
     /// Sums of a chunk for each cell.
     #[inline(always)]
     pub const fn pass_sums(&self) -> u32 {
+        if self.rotates() {
+            PASS_SUMS_ROTATING
+        } else {
+            self.pass_sums_of_atoms()
+        }
+    }
+    /// The same of single atoms, for their passes.
+    #[inline(always)]
+    pub const fn pass_sums_of_atoms(&self) -> u32 {
         if self.shakhov != 0 {
             PASS_SUMS_SHAKHOV
         } else {
@@ -222,7 +255,9 @@ impl FlowShape {
     /// Sums for each cell.
     #[inline(always)]
     pub const fn sums(&self) -> u32 {
-        if self.shakhov != 0 {
+        if self.rotates() {
+            SUMS_ROTATING
+        } else if self.shakhov != 0 {
             SUMS_SHAKHOV
         } else {
             SUMS_BGK

@@ -3,10 +3,11 @@
 //! Its tables come from [`equilibrium()`](super::equilibrium::equilibrium()); [`bgk`](super) explains the whole.
 
 mod cells;
+mod rotating;
 
 use super::boundary::relaxed;
 use super::equilibrium::Heat;
-use super::layout::{FlowShape, PASS_SUMS_SHAKHOV, axis, ceiling, entry, row, split};
+use super::layout::{FlowShape, PASS_SUMS_ROTATING, axis, ceiling, entry, row, split};
 use super::sweep::{block, sum_of_warps};
 use crate::Pack;
 use crate::kernel;
@@ -43,7 +44,13 @@ pub const fn line_groups(shape: &FlowShape) -> u32 {
 /// Words of shared memory of a block: the sums of its warps.
 #[inline(always)]
 pub const fn line_scratch(shape: &FlowShape, bytes: usize) -> u32 {
-    shape.pass_sums() * LINE_THREADS * line_width(bytes)
+    shape.pass_sums_of_atoms() * LINE_THREADS * line_width(bytes)
+}
+
+/// The same of molecules that rotate.
+#[inline(always)]
+pub(crate) const fn line_scratch_rotating(bytes: usize) -> u32 {
+    PASS_SUMS_ROTATING * LINE_THREADS * line_width(bytes)
 }
 
 kernel! {
@@ -102,20 +109,20 @@ kernel! {
 }
 
 /// The arguments of a launch.
-struct Pass<'a, S, T: Real> {
-    t: &'a S,
+pub(crate) struct Pass<'a, S, T: Real> {
+    pub(crate) t: &'a S,
     /// The populations that are read, and those that are written.
-    f: In<'a, T>,
-    next: Out<'a, T>,
-    tables: In<'a, T>,
-    axes: In<'a, T>,
-    partial: Out<'a, T>,
+    pub(crate) f: In<'a, T>,
+    pub(crate) next: Out<'a, T>,
+    pub(crate) tables: In<'a, T>,
+    pub(crate) axes: In<'a, T>,
+    pub(crate) partial: Out<'a, T>,
     /// Sums of the block's warps.
-    scratch: Shared<'a, T>,
-    shape: &'a FlowShape,
-    groups: u32,
+    pub(crate) scratch: Shared<'a, T>,
+    pub(crate) shape: &'a FlowShape,
+    pub(crate) groups: u32,
     /// Whether the last tiles of the last nodes come first.
-    reversed: bool,
+    pub(crate) reversed: bool,
 }
 
 impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
@@ -141,7 +148,7 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
     /// `of(k)` is the row of cells, the number of v_y and the innermost node of the k-th.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn load_images<const W: usize, const K: usize>(
+    fn load_images<const W: usize, const K: usize, const ROTATES: bool>(
         &self,
         cells: &CellVector<W>,
         jx: u32,
@@ -166,7 +173,7 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
             let place = iy * shape.pitch + cells.image(w);
             let node = [shape.count_x - 1 - jx, jy, m];
             let read = |node, place| f.get(t, shape.population(node, place) as usize);
-            let value = relaxed(t, read, tables, axes, shape, node, place, place);
+            let value = relaxed::<_, _, ROTATES>(t, read, tables, axes, shape, node, place, place);
             for i in 0..W * K {
                 // A choice each time, of which no jump table can be made.
                 let here = &mut values[i % K][i / K];
@@ -221,18 +228,18 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
         let step = self.t.warps();
         if item < end {
             let (mut jy, mut m) = of(item);
-            let mut ahead = walk.load(jy, m);
+            let mut ahead = walk.load::<{ LINE_NODES as usize }, false>(jy, m);
             while item < end {
                 let f = ahead;
                 let (this_jy, this_m) = (jy, m);
                 item += step;
                 if item < end {
                     (jy, m) = of(item);
-                    ahead = walk.load(jy, m);
+                    ahead = walk.load::<{ LINE_NODES as usize }, false>(jy, m);
                 }
                 if item + step < end {
                     let (jy, m) = of(item + step);
-                    walk.prefetch_ahead(jy, m);
+                    walk.prefetch_ahead(LINE_NODES, jy, m);
                 }
                 if this_m + LINE_NODES <= shape.count_m {
                     walk.group::<SLOPED, SHAKHOV, FORWARD, { LINE_NODES as usize }>(
@@ -250,19 +257,19 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
                 }
             }
         }
-        self.sum_line(&walk, chunk);
+        self.sum_line(&walk, chunk, shape.pass_sums_of_atoms());
     }
 
     /// Adds the sums of the warps, which have the same cells, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn sum_line<const W: usize>(&self, walk: &Walk<'_, 'a, S, T, W>, chunk: u32) {
+    fn sum_line<const W: usize>(&self, walk: &Walk<'_, 'a, S, T, W>, chunk: u32, count: u32) {
         let Self {
             t, shape, scratch, ..
         } = *self;
-        let (count, width) = (shape.pass_sums(), W as u32);
+        let width = W as u32;
         let own = |warp: u32, k: u32| ((warp * count + k) * WARP + t.lane()) * width;
-        for k in 0..PASS_SUMS_SHAKHOV {
+        for k in 0..PASS_SUMS_ROTATING {
             if k < count {
                 scratch.set_run(t, own(t.warp(), k), walk.sums[k as usize].0);
             }
@@ -294,7 +301,8 @@ struct Walk<'p, 'a, S, T: Real, const W: usize> {
     heat: Option<Heat<T, W>>,
     /// Factor from the innermost axis' argument to the unresolved part of |c|^2.
     unresolved: Pack<T, W>,
-    sums: [Pack<T, W>; PASS_SUMS_SHAKHOV as usize],
+    /// Those of [`sum_line`](Pass::sum_line): of single atoms the first 3 or 5.
+    sums: [Pack<T, W>; PASS_SUMS_ROTATING as usize],
 }
 
 impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
@@ -350,7 +358,7 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
             } else {
                 Pack::ONE
             },
-            sums: [Pack::ZERO; PASS_SUMS_SHAKHOV as usize],
+            sums: [Pack::ZERO; PASS_SUMS_ROTATING as usize],
         }
     }
 
@@ -379,10 +387,10 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
         )
     }
 
-    /// The populations of the four nodes from m on; beyond the last, some others.
+    /// The populations of the N nodes from m on; beyond the last, some others.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn load(&self, jy: u32, m: u32) -> [Pack<T, W>; LINE_NODES as usize] {
+    fn load<const N: usize, const ROTATES: bool>(&self, jy: u32, m: u32) -> [Pack<T, W>; N] {
         let Pass { t, f, shape, .. } = *self.pass;
         let cells = &self.cells;
         let node = |k: usize| {
@@ -400,18 +408,19 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
         );
         if cells.any_mixed() {
             let of = |k: u32| [0, jy, node(k as usize)];
-            self.pass.load_images(cells, self.jx, of, &mut values);
+            self.pass
+                .load_images::<W, N, ROTATES>(cells, self.jx, of, &mut values);
         }
         values
     }
 
-    /// Prefetches the populations of the four nodes from m on to the L2 cache.
+    /// Prefetches the populations of so many nodes from m on to the L2 cache.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn prefetch_ahead(&self, jy: u32, m: u32) {
+    fn prefetch_ahead(&self, nodes: u32, jy: u32, m: u32) {
         let Pass { t, f, shape, .. } = *self.pass;
         let mut k = 0;
-        while k < LINE_NODES && self.cells.straight {
+        while k < nodes && self.cells.straight {
             let node = if m + k < shape.count_m { m + k } else { m };
             let at = self.base(self.jx, jy, node) + self.cells.first();
             f.prefetch(t, at as usize);

@@ -25,7 +25,8 @@ use crate::math::{Real, quotient};
 use crate::simt::Simt;
 use arrival::InFlight;
 use column::Column;
-use pass::{Batch, INNER, Memory, OutRow, PAIR, Pass};
+use pass::{Batch, INNER, OutRow, PAIR};
+pub(crate) use pass::{Memory, Pass};
 pub use pass::{PlaneSweep, SWEEP_THREADS, plane_width, sweep_threads};
 
 kernel! {
@@ -45,12 +46,12 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, sweep: PlaneSweep, reversed: u32,
     ) for f32, f64
     shared {
-        exchange: [T; sweep.exchange(&shape, size_of::<T>())],
-        kept: [T; sweep.kept(&shape, size_of::<T>())],
-        stages: [T; sweep.staged(size_of::<T>(), false)],
+        exchange: [T; sweep.exchange::<INNER>(&shape, size_of::<T>())],
+        kept: [T; sweep.kept::<INNER>(&shape, size_of::<T>())],
+        stages: [T; sweep.staged_of::<INNER>(size_of::<T>(), false)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run::<false, false, PAIR>(reversed != 0);
+        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run::<false, false, PAIR, INNER>(reversed != 0);
     }
 }
 
@@ -63,12 +64,12 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, sweep: PlaneSweep, reversed: u32,
     ) for f32, f64
     shared {
-        exchange: [T; sweep.exchange(&shape, size_of::<T>())],
-        kept: [T; sweep.kept(&shape, size_of::<T>())],
-        stages: [T; sweep.staged(size_of::<T>(), true)],
+        exchange: [T; sweep.exchange::<INNER>(&shape, size_of::<T>())],
+        kept: [T; sweep.kept::<INNER>(&shape, size_of::<T>())],
+        stages: [T; sweep.staged_of::<INNER>(size_of::<T>(), true)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run::<true, false, 1>(reversed != 0);
+        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run::<true, false, 1, INNER>(reversed != 0);
     }
 }
 
@@ -78,12 +79,12 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, sweep: PlaneSweep, reversed: u32,
     ) for f32, f64
     shared {
-        exchange: [T; sweep.exchange(&shape, size_of::<T>())],
-        kept: [T; sweep.kept(&shape, size_of::<T>())],
-        stages: [T; sweep.staged(size_of::<T>(), false)],
+        exchange: [T; sweep.exchange::<INNER>(&shape, size_of::<T>())],
+        kept: [T; sweep.kept::<INNER>(&shape, size_of::<T>())],
+        stages: [T; sweep.staged_of::<INNER>(size_of::<T>(), false)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run::<false, true, PAIR>(reversed != 0);
+        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run::<false, true, PAIR, INNER>(reversed != 0);
     }
 }
 
@@ -93,12 +94,12 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, sweep: PlaneSweep, reversed: u32,
     ) for f32, f64
     shared {
-        exchange: [T; sweep.exchange(&shape, size_of::<T>())],
-        kept: [T; sweep.kept(&shape, size_of::<T>())],
-        stages: [T; sweep.staged(size_of::<T>(), true)],
+        exchange: [T; sweep.exchange::<INNER>(&shape, size_of::<T>())],
+        kept: [T; sweep.kept::<INNER>(&shape, size_of::<T>())],
+        stages: [T; sweep.staged_of::<INNER>(size_of::<T>(), true)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run::<true, true, 1>(reversed != 0);
+        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run::<true, true, 1, INNER>(reversed != 0);
     }
 }
 
@@ -108,12 +109,12 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, sweep: PlaneSweep, reversed: u32,
     ) for f32, f64
     shared {
-        exchange: [T; sweep.exchange(&shape, size_of::<T>())],
-        kept: [T; sweep.kept(&shape, size_of::<T>())],
-        stages: [T; sweep.staged(size_of::<T>(), false)],
+        exchange: [T; sweep.exchange::<INNER>(&shape, size_of::<T>())],
+        kept: [T; sweep.kept::<INNER>(&shape, size_of::<T>())],
+        stages: [T; sweep.staged_of::<INNER>(size_of::<T>(), false)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run_narrow::<false>(reversed != 0);
+        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run_narrow::<false, INNER>(reversed != 0);
     }
 }
 
@@ -123,12 +124,12 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, sweep: PlaneSweep, reversed: u32,
     ) for f32, f64
     shared {
-        exchange: [T; sweep.exchange(&shape, size_of::<T>())],
-        kept: [T; sweep.kept(&shape, size_of::<T>())],
-        stages: [T; sweep.staged(size_of::<T>(), true)],
+        exchange: [T; sweep.exchange::<INNER>(&shape, size_of::<T>())],
+        kept: [T; sweep.kept::<INNER>(&shape, size_of::<T>())],
+        stages: [T; sweep.staged_of::<INNER>(size_of::<T>(), true)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run_narrow::<true>(reversed != 0);
+        Pass { t, memory, shape: &shape, sweep: &sweep, warp: t.shuffle(t.warp(), 0) }.run_narrow::<true, INNER>(reversed != 0);
     }
 }
 
@@ -148,38 +149,41 @@ fn tile_and_chunk<S: Simt>(t: &S, reversed: bool, chunks: u32, band: u32) -> [u3
 impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn run<const SLOPED: bool, const SHAKHOV: bool, const P: usize>(&self, reversed: bool) {
-        let (place, forward) = self.place::<SLOPED>(reversed);
+    pub(crate) fn run<const SLOPED: bool, const SHAKHOV: bool, const P: usize, const N: usize>(
+        &self,
+        reversed: bool,
+    ) {
+        let (place, forward) = self.place::<SLOPED, N>(reversed);
         // Decided at compile time, so that no other width is compiled.
         if const { plane_width(size_of::<T>()) == 4 } {
             if forward {
-                self.tile::<SLOPED, SHAKHOV, 1, 4, P>(place, true);
+                self.tile::<SLOPED, SHAKHOV, 1, 4, P, N>(place, true);
             } else {
-                self.tile::<SLOPED, SHAKHOV, -1, 4, P>(place, false);
+                self.tile::<SLOPED, SHAKHOV, -1, 4, P, N>(place, false);
             }
         } else if forward {
-            self.tile::<SLOPED, SHAKHOV, 1, 2, P>(place, true);
+            self.tile::<SLOPED, SHAKHOV, 1, 2, P, N>(place, true);
         } else {
-            self.tile::<SLOPED, SHAKHOV, -1, 2, P>(place, false);
+            self.tile::<SLOPED, SHAKHOV, -1, 2, P, N>(place, false);
         }
     }
 
     /// The same by single cells.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn run_narrow<const SLOPED: bool>(&self, reversed: bool) {
-        let (place, forward) = self.place::<SLOPED>(reversed);
-        self.tile::<SLOPED, true, 0, 1, 1>(place, forward);
+    pub(crate) fn run_narrow<const SLOPED: bool, const N: usize>(&self, reversed: bool) {
+        let (place, forward) = self.place::<SLOPED, N>(reversed);
+        self.tile::<SLOPED, true, 0, 1, 1, N>(place, forward);
     }
 
     /// The block's tile, number of v_x, part of its nodes, and chunk of partial sums; and whether its molecules fly towards larger x.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn place<const SLOPED: bool>(&self, reversed: bool) -> ([u32; 4], bool) {
+    fn place<const SLOPED: bool, const N: usize>(&self, reversed: bool) -> ([u32; 4], bool) {
         let Self {
             t, shape, sweep, ..
         } = *self;
-        let parts = sweep.parts(shape, SLOPED);
+        let parts = sweep.parts_of::<N>(shape, SLOPED);
         let [tile, chunk] = tile_and_chunk(t, reversed, shape.count_x * parts, sweep.band);
         let (jx, part) = split(chunk, parts);
         let forward = self.of_x(jx, axis::VELOCITY) > T::ZERO;
@@ -203,6 +207,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         const DIRECTION: i32,
         const W: usize,
         const P: usize,
+        const N: usize,
     >(
         &self,
         [tile, jx, part, chunk]: [u32; 4],
@@ -218,8 +223,8 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         ];
         let place = [tile, chunk, jx];
         let column = Column::<T, W>::new(t, place, shape, sweep, along_x, forward, SLOPED);
-        let [down, up] = sweep.batches_of(shape, SLOPED);
-        let groups = sweep.groups(shape, SLOPED);
+        let [down, up] = sweep.batches_by::<N>(shape, SLOPED);
+        let groups = sweep.groups_of::<N>(shape, SLOPED);
         let first = part * sweep.batches;
         let end = if first + sweep.batches < down + up {
             first + sweep.batches
@@ -235,7 +240,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             };
             let from = number * sweep.warps;
             let left = all - from;
-            self.sweep::<SLOPED, SHAKHOV, DIRECTION, W, P>(
+            self.sweep::<SLOPED, SHAKHOV, DIRECTION, W, P, N>(
                 &column,
                 from + self.warp,
                 Batch {
@@ -261,6 +266,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         const DIRECTION: i32,
         const W: usize,
         const P: usize,
+        const N: usize,
     >(
         &self,
         column: &Column<T, W>,
@@ -276,14 +282,14 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         // A surplus warp repeats the first group and writes nothing.
         let works = self.warp < batch.groups;
         let number = if works { number } else { number - self.warp };
-        let mut group = self.group::<SLOPED, W, P>(column, number, batch.up, lead);
+        let mut group = self.group::<SLOPED, W, P, N>(column, number, batch.up, lead);
         // The next sum for this warp to add, counted on over the rows.
         let mut turn = self.warp;
         let first = group.row(shape, 0);
         let mut ahead = InFlight {
             row: first,
             next: group.row(shape, 1),
-            f: [[Pack::ZERO; INNER]; P],
+            f: [[Pack::ZERO; N]; P],
             stage: 0,
         };
         if SLOPED {
@@ -292,23 +298,23 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             self.copy(&group, first, 0, true);
             self.copy(&group, ahead.next, 1, true);
         }
-        let mut row = self.load_tables::<SHAKHOV, W, P>(column, &group, first);
+        let mut row = self.load_tables::<SHAKHOV, W, P, N>(column, &group, first);
         let mut s = 0;
         while s < lead + behind {
             let post = self
-                .relaxed_row::<SLOPED, SHAKHOV, W, P>(column, &group, &row, &mut ahead, s, last);
-            self.stream::<SLOPED, DIRECTION, W, P>(column, &mut group, s, row.outside, post);
+                .relaxed_row::<SLOPED, SHAKHOV, W, P, N>(column, &group, &row, &mut ahead, s, last);
+            self.stream::<SLOPED, DIRECTION, W, P, N>(column, &mut group, s, row.outside, post);
             s += 1;
-            row = self.load_tables::<SHAKHOV, W, P>(column, &group, ahead.row);
+            row = self.load_tables::<SHAKHOV, W, P, N>(column, &group, ahead.row);
         }
-        let sums = self.sums::<SHAKHOV, W>();
+        let sums = self.sums::<SHAKHOV, W, N>();
         while s < last {
             // Two rows a turn, so that values kept from a row need not change their registers.
             for half in 0..2 {
-                let post = self.relaxed_row::<SLOPED, SHAKHOV, W, P>(
+                let post = self.relaxed_row::<SLOPED, SHAKHOV, W, P, N>(
                     column, &group, &row, &mut ahead, s, last,
                 );
-                let out = self.stream::<SLOPED, DIRECTION, W, P>(
+                let out = self.stream::<SLOPED, DIRECTION, W, P, N>(
                     column,
                     &mut group,
                     s,
@@ -320,12 +326,12 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                     half,
                     row: group.start + if W == 1 { group.whole } else { 0 } + (s - behind) as i32,
                 };
-                self.store_row::<SHAKHOV, W, P>(column, &group, row_out, out, works);
+                self.store_row::<SHAKHOV, W, P, N>(column, &group, row_out, out, works);
                 // The loads of the next row's tables overlap the barrier and the sums.
-                row = self.load_tables::<SHAKHOV, W, P>(column, &group, ahead.row);
+                row = self.load_tables::<SHAKHOV, W, P, N>(column, &group, ahead.row);
                 t.sync_threads();
                 while turn < sums {
-                    self.add_up::<SHAKHOV, W>(column, batch, row_out, turn);
+                    self.add_up::<SHAKHOV, W, N>(column, batch, row_out, turn);
                     turn += sweep.warps;
                 }
                 turn -= sums;

@@ -7,7 +7,7 @@ use super::shift::{Courant, Scheme, check_step};
 use super::symmetry::SymmetryReduction;
 use super::{cpu, gpu};
 use crate::bgk::Problem;
-use crate::compute::{Backend, Compute, Resolved, engine_of};
+use crate::compute::{Compute, engine_of};
 use crate::error::{Error, Result};
 
 /// The configuration of a [`Simulation`](super::Simulation).
@@ -61,7 +61,7 @@ impl SimulationConfig {
     /// # Errors
     /// [`Memory`](rarefy_simt::Error::Memory) with what is needed and what there is; a backend that is not there; as [`Simulation::new`](super::Simulation::new) on a GPU.
     pub fn check_room(&self) -> Result<()> {
-        let mut machines = self.suited(self.compute.resolve_all()?)?;
+        let mut machines = self.compute.resolve_all()?;
         let (Some(resolved), true) = (machines.pop(), machines.is_empty()) else {
             return Ok(());
         };
@@ -105,26 +105,6 @@ impl SimulationConfig {
             ));
         }
         check_step(space, velocity, self.dt, self.compute.precision)
-    }
-
-    /// The machines that have the model, of those that the configuration asks for: molecules that rotate have no kernel.
-    ///
-    /// # Errors
-    /// A GPU or the emulator, if it was asked for by its name.
-    pub(super) fn suited(&self, machines: Vec<Resolved>) -> Result<Vec<Resolved>> {
-        let runs_kernels = |of: &&Resolved| matches!(of, Resolved::Cuda(_) | Resolved::Emulator);
-        let Some(machine) = machines.iter().find(runs_kernels) else {
-            return Ok(machines);
-        };
-        match (self.problem.gas.rotating(), self.compute.backend) {
-            (None, _) => Ok(machines),
-            (Some(_), Backend::Auto) => Ok(vec![Resolved::Cpu]),
-            (Some(_), _) => Err(Error::invalid(
-                "backend",
-                machine.describe(),
-                "the CPU, which has flows in time of molecules that rotate",
-            )),
-        }
     }
 
     pub(super) fn plan(&self) -> StepPlan {

@@ -520,7 +520,7 @@ fn check_populations(populations: &[f64], gas: Model) -> Result<()> {
 
 /// The engine that a configuration asks for.
 fn engine(config: &SimulationConfig, transport: Arc<dyn Transport>) -> Result<Box<dyn Engine>> {
-    let machines = config.suited(machines(&config.compute, &*transport)?)?;
+    let machines = machines(&config.compute, &*transport)?;
     let reduces = config.symmetry_reduction && !matches!(machines[..], [Resolved::Reference]);
     match SymmetryReduction::of(&config.problem).filter(|_| reduces) {
         Some((reduction, problem)) => {

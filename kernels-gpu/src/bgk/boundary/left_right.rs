@@ -35,7 +35,7 @@ kernel! {
         t, f: In<T>, axes: In<T>, tables: In<T>, partial: Out<f64>; shape: FlowShape, faces: Faces,
     ) for f32, f64
     shared { scratch: [f64; FACE_THREADS / WARP * 4] } {
-        outflow_x(t, f, axes, tables, partial, scratch, &shape, &faces);
+        outflow_x::<_, _, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
     }
 }
 
@@ -154,40 +154,62 @@ kernel! {
     /// **Thread**: one end of a row and one node. It reads one cell more than its molecules fly over, two with slopes. A plane of symmetry
     /// (`face::MIRROR`) has ghosts of outgoing molecules too, for their slopes. **No race**: a thread alone writes the ghosts of its mirrored node.
     pub fn ghosts_along_x<T: Real>(t, f: InOut<T>, axes: In<T>, tables: In<T>; shape: FlowShape, faces: Faces) for f32, f64 {
-        let (line, m) = split(t.global_idx() as u32, shape.count_m);
-        let (node, iy) = split(line, shape.ny);
-        let (side, pair) = split(node, shape.count_x * shape.count_y);
-        let (jx, jy) = split(pair, shape.count_y);
-        if side > 1 || (faces.mask >> side) & 1 == 0 {
-            return;
-        }
-        let kind = if side == 0 { shape.left } else { shape.right };
-        let vx = axes.get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize);
-        let leaves = (vx > T::ZERO) == (side == 1);
-        if !leaves && (kind != face::MIRROR || faces.sloped == 0) {
-            return;
-        }
-        let of_row = shape.count_m * shape.ghost_columns;
-        let mirrored = (shape.count_x - 1 - jx) * shape.count_y + jy;
-        let to = shape.ghosts_of_row(side, mirrored, m) + iy * of_row;
-        let whole = axes.get(t, (shape.axis_x(jx) + axis::WHOLE) as usize).to_f64() as u32;
-        let reach = whole + if faces.sloped != 0 { 2 } else { 1 };
-        for d in 0..reach {
-            let near = if d < shape.nx { d } else { shape.nx - 1 };
-            let ix = if side == 0 { near } else { shape.nx - 1 - near };
-            let place = iy * shape.pitch + ix;
-            let read = |node, place| f.get(t, shape.population(node, place) as usize);
-            let value = relaxed(t, read, tables, axes, &shape, [jx, jy, m], place, place);
-            let ghost = if side == 0 { shape.ghost_columns - 1 - d } else { d };
-            f.set(t, (to + ghost) as usize, value);
-        }
+        fill_ghost_columns::<_, _, false>(t, f, axes, tables, &shape, &faces);
     }
 }
 
+/// The body of [`ghosts_along_x()`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[track_caller]
+pub(crate) fn fill_ghost_columns<S: Simt, T: Real, const ROTATES: bool>(
+    t: &S,
+    f: InOut<'_, T>,
+    axes: In<'_, T>,
+    tables: In<'_, T>,
+    shape: &FlowShape,
+    faces: &Faces,
+) {
+    let (line, m) = split(t.global_idx() as u32, shape.count_m);
+    let (node, iy) = split(line, shape.ny);
+    let (side, pair) = split(node, shape.count_x * shape.count_y);
+    let (jx, jy) = split(pair, shape.count_y);
+    if side > 1 || (faces.mask >> side) & 1 == 0 {
+        return;
+    }
+    let kind = if side == 0 { shape.left } else { shape.right };
+    let vx = axes.get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize);
+    let leaves = (vx > T::ZERO) == (side == 1);
+    if !leaves && (kind != face::MIRROR || faces.sloped == 0) {
+        return;
+    }
+    let of_row = shape.count_m * shape.ghost_columns;
+    let mirrored = (shape.count_x - 1 - jx) * shape.count_y + jy;
+    let to = shape.ghosts_of_row(side, mirrored, m) + iy * of_row;
+    let whole = axes
+        .get(t, (shape.axis_x(jx) + axis::WHOLE) as usize)
+        .to_f64() as u32;
+    let reach = whole + if faces.sloped != 0 { 2 } else { 1 };
+    for d in 0..reach {
+        let near = if d < shape.nx { d } else { shape.nx - 1 };
+        let ix = if side == 0 { near } else { shape.nx - 1 - near };
+        let place = iy * shape.pitch + ix;
+        let read = |node, place| f.get(t, shape.population(node, place) as usize);
+        let value =
+            relaxed::<_, _, ROTATES>(t, read, tables, axes, shape, [jx, jy, m], place, place);
+        let ghost = if side == 0 {
+            shape.ghost_columns - 1 - d
+        } else {
+            d
+        };
+        f.set(t, (to + ghost) as usize, value);
+    }
+}
+
+/// The body of [`faces_along_x()`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
-fn outflow_x<S: Simt, T: Real>(
+pub(crate) fn outflow_x<S: Simt, T: Real, const ROTATES: bool>(
     t: &S,
     f: In<'_, T>,
     axes: In<'_, T>,
@@ -218,7 +240,7 @@ fn outflow_x<S: Simt, T: Real>(
                 let d = if d < shape.nx { d } else { shape.nx - 1 };
                 let ix = if side == 0 { d } else { shape.nx - 1 - d };
                 let column = iy * shape.pitch + ix;
-                Pack([relaxed(
+                Pack([relaxed::<_, _, ROTATES>(
                     t,
                     |node, place| f.get(t, shape.population(node, place) as usize),
                     tables,

@@ -1,7 +1,7 @@
 //! Populations near a face, relaxed once ahead of the pass, and the part of them that leaves.
 
-use super::super::equilibrium::Heat;
-use super::super::layout::{FlowShape, axis, entry, row};
+use super::super::equilibrium::{Drift, Heat};
+use super::super::layout::{FUNCTIONS, FlowShape, axis, entry, row};
 use super::super::sweep::limited;
 use crate::Pack;
 use crate::math::Real;
@@ -38,7 +38,7 @@ impl<T: Real> Tables<T> for InOutTables<'_, T> {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
 #[track_caller]
-pub(crate) fn relaxed<S: Simt, T: Real>(
+pub(crate) fn relaxed<S: Simt, T: Real, const ROTATES: bool>(
     t: &S,
     f: impl Fn([u32; 3], u32) -> T,
     tables: impl Tables<T>,
@@ -49,7 +49,8 @@ pub(crate) fn relaxed<S: Simt, T: Real>(
     place: u32,
 ) -> T {
     let nodes = Inner([m]);
-    let Pack([value]) = nodes.relaxed(t, f, tables, axes, shape, [jx, jy], column, place);
+    let Pack([value]) =
+        nodes.relaxed::<_, _, ROTATES>(t, f, tables, axes, shape, [jx, jy], column, place);
     value
 }
 
@@ -62,7 +63,7 @@ impl<const K: usize> Inner<K> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
     #[track_caller]
-    pub(super) fn relaxed<S: Simt, T: Real>(
+    pub(super) fn relaxed<S: Simt, T: Real, const ROTATES: bool>(
         self,
         t: &S,
         f: impl Fn([u32; 3], u32) -> T,
@@ -74,14 +75,14 @@ impl<const K: usize> Inner<K> {
         place: u32,
     ) -> Pack<T, K> {
         let values = Pack::from_fn(|k| f([jx, jy, self.0[k]], place));
-        self.relaxation(t, values, tables, axes, shape, [jx, jy], column)
+        self.relaxation::<_, _, ROTATES>(t, values, tables, axes, shape, [jx, jy], column)
     }
 
     /// Their values `f` after relaxation towards the equilibrium of a column of the tables.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
     #[track_caller]
-    pub(super) fn relaxation<S: Simt, T: Real>(
+    pub(super) fn relaxation<S: Simt, T: Real, const ROTATES: bool>(
         self,
         t: &S,
         f: Pack<T, K>,
@@ -95,7 +96,7 @@ impl<const K: usize> Inner<K> {
         let of = |e: u32| axes.get(t, e as usize);
         let decay = at(row::DECAY);
         let mut constant = at(row::X + jx) * at(shape.row_y() + jy);
-        let mut slope = T::ZERO;
+        let (mut slope, mut drift) = (T::ZERO, T::ZERO);
         if shape.shakhov != 0 {
             let vx = of(shape.axis_x(jx) + axis::VELOCITY);
             let heat = Heat::of(|row| Pack([at(row)]), Pack([vx]));
@@ -103,6 +104,11 @@ impl<const K: usize> Inner<K> {
             slope = beta * constant;
             if shape.integrated > 0 {
                 slope *= at(shape.row_m() + 1);
+            }
+            if ROTATES {
+                let of_flux = Drift::of(shape.row_internal(), |row| Pack([at(row)]), Pack([vx]));
+                let Pack([factor]) = of_flux.at(of(shape.axis_y(jy) + axis::VELOCITY));
+                drift = factor * constant;
             }
             constant *= alpha;
         }
@@ -113,7 +119,13 @@ impl<const K: usize> Inner<K> {
             } else {
                 constant
             };
-            decay.mul_add(f[k], share * at(shape.row_m() + m))
+            let relaxed = decay.mul_add(f[k], share * at(shape.row_m() + m));
+            // The last function is the internal energy.
+            if ROTATES && m + 1 == FUNCTIONS as u32 {
+                relaxed + drift
+            } else {
+                relaxed
+            }
         })
     }
 }

@@ -20,7 +20,7 @@ pub const FACE_ROW_THREADS: u32 = 128;
 const ROW_NODES: u32 = 4;
 
 /// Words of shared memory of [`faces_along_y()`]: the sums of each thread.
-const FACE_ROW_SCRATCH: u32 = 4 * FACE_ROW_THREADS;
+pub(crate) const FACE_ROW_SCRATCH: u32 = 4 * FACE_ROW_THREADS;
 
 kernel! {
     /// The outflow through the bottom and top faces: partial sums by chunks of nodes.
@@ -34,9 +34,9 @@ kernel! {
     ) for f32, f64
     shared { scratch: [f64; FACE_ROW_SCRATCH] } {
         if faces.sloped != 0 {
-            outflow_y::<_, _, true>(t, f, axes, tables, partial, scratch, &shape, &faces);
+            outflow_y::<_, _, true, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
         } else {
-            outflow_y::<_, _, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
+            outflow_y::<_, _, false, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
         }
     }
 }
@@ -108,9 +108,9 @@ kernel! {
     /// **Block**: as in [`faces_along_y()`]. **No race**: a lane alone writes the ghosts of the nodes that mirror its own.
     pub fn ghosts_along_y<T: Real>(t, f: InOut<T>, axes: In<T>, tables: In<T>; shape: FlowShape, faces: Faces) for f32, f64 {
         if faces.sloped != 0 {
-            fill_ghost_rows::<_, _, true>(t, f, axes, tables, &shape, &faces);
+            fill_ghost_rows::<_, _, true, false>(t, f, axes, tables, &shape, &faces);
         } else {
-            fill_ghost_rows::<_, _, false>(t, f, axes, tables, &shape, &faces);
+            fill_ghost_rows::<_, _, false, false>(t, f, axes, tables, &shape, &faces);
         }
     }
 }
@@ -280,7 +280,7 @@ impl<'a, T: Real, const K: usize> Near<'a, T, K> {
     /// Their populations, relaxed and streamed along x, in the row at the distance d from the face.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn row<S: Simt, const SLOPED: bool>(
+    fn row<S: Simt, const SLOPED: bool, const ROTATES: bool>(
         &self,
         t: &S,
         f: impl Fn([u32; 3], u32) -> T,
@@ -312,9 +312,19 @@ impl<'a, T: Real, const K: usize> Near<'a, T, K> {
         } else {
             jx
         };
-        let mut post = nodes.relaxed(t, f, tables, axes, shape, [jx_from, jy], at_place, place);
+        let mut post = nodes.relaxed::<_, _, ROTATES>(
+            t,
+            f,
+            tables,
+            axes,
+            shape,
+            [jx_from, jy],
+            at_place,
+            place,
+        );
         if image {
-            post = nodes.relaxation(t, post, tables, axes, shape, [jx, jy], column);
+            post =
+                nodes.relaxation::<_, _, ROTATES>(t, post, tables, axes, shape, [jx, jy], column);
         }
         // Cells beyond a wall have no slopes.
         let rest = if image { T::ZERO } else { T::ONE - fraction };
@@ -325,7 +335,7 @@ impl<'a, T: Real, const K: usize> Near<'a, T, K> {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
-fn outflow_y<S: Simt, T: Real, const SLOPED: bool>(
+pub(crate) fn outflow_y<S: Simt, T: Real, const SLOPED: bool, const ROTATES: bool>(
     t: &S,
     f: In<'_, T>,
     axes: In<'_, T>,
@@ -356,7 +366,7 @@ fn outflow_y<S: Simt, T: Real, const SLOPED: bool>(
             let part = tables.at(t, shape, row::DECAY, shape.face_columns(2 + side) + own);
             let near = Near::new(t, [axes, tables], shape, &rows, ([jx, jy], nodes), SLOPED);
             let read = |node, place| f.get(t, shape.population(node, place) as usize);
-            let at = |d: u32| near.row::<S, SLOPED>(t, read, d);
+            let at = |d: u32| near.row::<S, SLOPED, ROTATES>(t, read, d);
             let whole = of_y(axis::WHOLE).to_f64() as u32;
             let out = outflow(at, whole, of_y(axis::FRACTION), SLOPED);
             // Mirrored molecules have no slope beyond the face.
@@ -402,7 +412,7 @@ fn outflow_y<S: Simt, T: Real, const SLOPED: bool>(
 
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
-fn fill_ghost_rows<S: Simt, T: Real, const SLOPED: bool>(
+pub(crate) fn fill_ghost_rows<S: Simt, T: Real, const SLOPED: bool, const ROTATES: bool>(
     t: &S,
     f: InOut<'_, T>,
     axes: In<'_, T>,
@@ -444,7 +454,7 @@ fn fill_ghost_rows<S: Simt, T: Real, const SLOPED: bool>(
         let read = |node, place| f.get(t, shape.population(node, place) as usize);
         let mirrored = jx * shape.count_y + shape.count_y - 1 - jy;
         for d in 0..rows {
-            let post = near.row::<S, SLOPED>(t, read, d);
+            let post = near.row::<S, SLOPED, ROTATES>(t, read, d);
             let iy = if side == 0 {
                 u32::MAX - d
             } else {

@@ -1,7 +1,7 @@
 //! Shakhov's term: from heat fluxes to the coefficients of its polynomial, and the polynomial at a node.
 
 use super::super::layout::{FlowShape, SUMS_BGK, row};
-use super::sums::AXIS_SUMS;
+use super::sums::{AXIS_SUMS, CellSums};
 use crate::Pack;
 use crate::math::Real;
 
@@ -53,7 +53,7 @@ impl Means {
 
 /// `q = (1/2) sum c |c|^2 f` multiplied out.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn heat_flux(sums: &[f64; 9], u: [f64; 2]) -> [f64; 2] {
+pub(super) fn heat_flux(sums: &CellSums, u: [f64; 2]) -> [f64; 2] {
     let square = u[0] * u[0] + u[1] * u[1];
     let stress = [
         u[0] * sums[6] + u[1] * sums[8],
@@ -147,5 +147,32 @@ impl<T: Real, const W: usize> Heat<T, W> {
             beta.mul_add(resolved, self.linear.mul_add(cy, self.constant)),
             beta,
         )
+    }
+}
+
+/// The second term of the equilibrium of E, `4 Q_r.c/(n T*)` times the Maxwellian, at some columns for one v_x each.
+#[derive(Clone, Copy)]
+pub(crate) struct Drift<T, const W: usize> {
+    along_x: Pack<T, W>,
+    per_vy: Pack<T, W>,
+    uy: Pack<T, W>,
+}
+
+impl<T: Real, const W: usize> Drift<T, W> {
+    /// From the rows of the tables at these columns; `first` is the first of the vector.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[track_caller]
+    pub(crate) fn of(first: u32, rows: impl Fn(u32) -> Pack<T, W>, vx: Pack<T, W>) -> Self {
+        Self {
+            along_x: rows(first) * (vx - rows(row::HEAT + 6)),
+            per_vy: rows(first + 1),
+            uy: rows(row::HEAT + 7),
+        }
+    }
+
+    /// Its factor of the Maxwellian.
+    #[inline(always)]
+    pub(crate) fn at(&self, vy: T) -> Pack<T, W> {
+        self.per_vy.mul_add(Pack::splat(vy) - self.uy, self.along_x)
     }
 }

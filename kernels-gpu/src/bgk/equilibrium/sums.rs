@@ -1,7 +1,9 @@
 //! Sums over chunks of partial sums, over the axes, and over the warps of a block; factors of Maxwellians.
 
 use super::super::exponential::{exponential, power_of_two};
-use super::super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, split};
+use super::super::layout::{
+    FlowShape, PASS_SUMS_BGK, PASS_SUMS_ROTATING, PASS_SUMS_SHAKHOV, SUMS_ROTATING, split,
+};
 use super::super::sweep::{read_ahead, sum_of_warps};
 use crate::math::Real;
 use crate::memory::{In, Shared};
@@ -9,6 +11,9 @@ use crate::simt::{Simt, WARP};
 
 /// Sums over the axes that Newton's method and Shakhov's term need: powers 0 to 5 of w along x and y, 0, 2 and 4 along z.
 pub(super) const AXIS_SUMS: usize = 15;
+
+/// The sums of a cell, as many as its model has.
+pub(super) type CellSums = [f64; SUMS_ROTATING as usize];
 
 /// Velocity and weight of a node, along z the square of the velocity and the weight's logarithm to base 2: the axes follow each other.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -81,26 +86,28 @@ pub(super) fn combine<S: Simt, const K: usize>(
 /// Chunks whose partial sums are in flight together.
 const AHEAD: usize = 5;
 
-/// Adds the partial sums of this warp's share of all `chunks`; `per_vx` of them share a v_x.
+/// Adds the partial sums of this warp's share of all `chunks`; `per_vx` of them share a v_x. Molecules that rotate have `SHAKHOV` too.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
-pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
+pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool, const ROTATES: bool>(
     t: &S,
     partial: In<'_, T>,
     axes: In<'_, f64>,
     shape: &FlowShape,
     [chunks, per_vx]: [u32; 2],
     place: u32,
-    sums: &mut [f64; 9],
+    sums: &mut CellSums,
 ) {
-    let count = if SHAKHOV {
+    let count = if ROTATES {
+        PASS_SUMS_ROTATING
+    } else if SHAKHOV {
         PASS_SUMS_SHAKHOV
     } else {
         PASS_SUMS_BGK
     };
     let load = |chunk: u32| {
-        let mut parts = [T::ZERO; PASS_SUMS_SHAKHOV as usize];
-        for k in 0..PASS_SUMS_SHAKHOV {
+        let mut parts = [T::ZERO; PASS_SUMS_ROTATING as usize];
+        for k in 0..PASS_SUMS_ROTATING {
             if k < count {
                 let at = (chunk * count + k) * shape.plane() + place;
                 parts[k as usize] = partial.get(t, at as usize);
@@ -110,7 +117,7 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
         let (vx, _) = node(t, axes, jx);
         (vx, parts)
     };
-    let add = |_, (vx, parts): (f64, [T; PASS_SUMS_SHAKHOV as usize])| {
+    let add = |_, (vx, parts): (f64, [T; PASS_SUMS_ROTATING as usize])| {
         let (mass, along_y, rest) = (parts[0].to_f64(), parts[1].to_f64(), parts[2].to_f64());
         let energy = vx * vx * mass + rest;
         sums[0] += mass;
@@ -123,6 +130,12 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
             sums[6] += vx * vx * mass;
             sums[7] += parts[4].to_f64();
             sums[8] += vx * along_y;
+        }
+        if ROTATES {
+            let internal = parts[5].to_f64();
+            sums[9] += internal;
+            sums[10] += vx * internal;
+            sums[11] += parts[6].to_f64();
         }
     };
     read_ahead::<_, AHEAD, _>(t, [t.warp(), t.warps(), chunks], load, add);

@@ -2,13 +2,13 @@
 
 use super::super::layout::{FlowShape, axis, ceiling, face, split};
 use super::column::{Column, wrapped};
-use super::pass::{INNER, Pass};
+use super::pass::Pass;
 use crate::Pack;
 use crate::math::Real;
 use crate::simt::{Simt, WARP};
 
-/// The nodes of a group, and their previous row; with slopes also its difference from the one before, and the flux out of that.
-pub(super) struct Group<T, const W: usize, const P: usize> {
+/// The nodes of a group, N of the innermost axis, and their previous row; with slopes also its difference from the one before, and the flux out of that.
+pub(super) struct Group<T, const W: usize, const P: usize, const N: usize> {
     pub(super) jy: u32,
     pub(super) up: bool,
     /// The source row of row 0 of the sweep, counted from the face where the molecules come in; it may lie beyond that face.
@@ -38,16 +38,16 @@ pub(super) struct Group<T, const W: usize, const P: usize> {
     pub(super) along_y: [T; P],
     /// The nodes' weights in the mass, relative to the first node, and in the energy: in a full space v_z^2.
     pub(super) mass: T,
-    pub(super) energy: [T; INNER],
+    pub(super) energy: [T; N],
     /// The nodes' arguments of Shakhov's polynomial.
-    pub(super) argument: [T; INNER],
-    pub(super) log_weight: [T; INNER],
-    pub(super) before: [[Pack<T, W>; INNER]; P],
-    pub(super) difference: [[Pack<T, W>; INNER]; P],
-    pub(super) passed: [[Pack<T, W>; INNER]; P],
+    pub(super) argument: [T; N],
+    pub(super) log_weight: [T; N],
+    pub(super) before: [[Pack<T, W>; N]; P],
+    pub(super) difference: [[Pack<T, W>; N]; P],
+    pub(super) passed: [[Pack<T, W>; N]; P],
 }
 
-impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
+impl<T: Real, const W: usize, const P: usize, const N: usize> Group<T, W, P, N> {
     /// The j-th v_y; beyond the last the first, which then has no effect.
     #[inline(always)]
     pub(super) fn v_y(&self, j: usize) -> u32 {
@@ -82,7 +82,7 @@ impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
         }
         let [first, distance] = self.populations;
         let to_next_y = if j == 0 { 0 } else { self.to_next_y };
-        let to_next = if k == 0 { 0 } else { self.to_next };
+        let to_next = (k as u32).wrapping_mul(self.to_next);
         first
             .wrapping_add((row as u32).wrapping_mul(distance))
             .wrapping_add(to_next_y)
@@ -104,24 +104,24 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// The group of this number among those that fly up or down.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    pub(super) fn group<const SLOPED: bool, const W: usize, const P: usize>(
+    pub(super) fn group<const SLOPED: bool, const W: usize, const P: usize, const N: usize>(
         &self,
         column: &Column<T, W>,
         number: u32,
         up: bool,
         lead: u32,
-    ) -> Group<T, W, P> {
+    ) -> Group<T, W, P, N> {
         let Self {
             t, shape, sweep, ..
         } = *self;
         let axes = self.memory.axes;
-        let (pair, inner) = split(number, ceiling(shape.count_m, INNER as u32));
+        let (pair, inner) = split(number, ceiling(shape.count_m, N as u32));
         let (first, end) = if up {
             (sweep.down, shape.count_y)
         } else {
             (0, sweep.down)
         };
-        let (jy, m) = (first + pair * P as u32, inner * INNER as u32);
+        let (jy, m) = (first + pair * P as u32, inner * N as u32);
         let both = P == 1 || jy + 1 < end;
         let two = m + 1 < shape.count_m;
         // From the face where the molecules come in on.
@@ -207,12 +207,12 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             vy: [T::ZERO; P],
             along_y: [T::ZERO; P],
             mass: T::ZERO,
-            energy: [T::ZERO; INNER],
-            argument: [T::ZERO; INNER],
-            log_weight: [T::ZERO; INNER],
-            before: [[Pack::ZERO; INNER]; P],
-            difference: [[Pack::ZERO; INNER]; P],
-            passed: [[Pack::ZERO; INNER]; P],
+            energy: [T::ZERO; N],
+            argument: [T::ZERO; N],
+            log_weight: [T::ZERO; N],
+            before: [[Pack::ZERO; N]; P],
+            difference: [[Pack::ZERO; N]; P],
+            passed: [[Pack::ZERO; N]; P],
         };
         for j in 0..P {
             let node = shape.axis_y(group.v_y(j));
@@ -220,7 +220,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             group.vy[j] = of_y(axis::VELOCITY);
             group.along_y[j] = of_y(axis::FRACTION);
         }
-        for k in 0..INNER {
+        for k in 0..N {
             let node = shape.axis_m(if k == 0 || two { m + k as u32 } else { m });
             let of_m = |e: u32| axes.get(t, (node + e) as usize);
             if k == 0 || two {

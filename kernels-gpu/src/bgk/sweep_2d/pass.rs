@@ -1,6 +1,8 @@
 //! Shared by the parts of a pass: the division of work among blocks, the memory of a launch, the state of a sweep.
 
-use super::super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV};
+use super::super::layout::{
+    FUNCTIONS, FlowShape, PASS_SUMS_BGK, PASS_SUMS_ROTATING, PASS_SUMS_SHAKHOV,
+};
 use crate::math::{Real, quotient};
 use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
@@ -21,7 +23,7 @@ pub const fn sweep_threads(bytes: usize, sloped: bool, shakhov: bool) -> u32 {
     }
 }
 
-/// Nodes of the innermost axis of a thread: g and h, or two.
+/// Nodes of the innermost axis of a thread: g and h, or two. Molecules that rotate have [`FUNCTIONS`].
 pub(super) const INNER: usize = 2;
 
 /// Neighbouring nodes of v_y of a thread in first order, which leaves enough registers.
@@ -50,6 +52,16 @@ pub(super) const fn halo_lanes(sloped: bool, width: u32) -> u32 {
         (false, _) => 1,
         (true, 1) => 3,
         (true, _) => 2,
+    }
+}
+
+/// Sums that the nodes of a chunk leave in a cell, where a thread has N innermost ones.
+#[inline(always)]
+const fn pass_sums<const N: usize>(shape: &FlowShape) -> u32 {
+    if N == FUNCTIONS {
+        PASS_SUMS_ROTATING
+    } else {
+        shape.pass_sums_of_atoms()
     }
 }
 
@@ -85,10 +97,10 @@ impl PlaneSweep {
             plane_width(bytes)
         }
     }
-    /// Nodes of v_y of a thread.
+    /// Nodes of v_y of a thread with N innermost ones.
     #[inline(always)]
-    const fn pair(&self, sloped: bool) -> u32 {
-        if sloped || self.narrow != 0 {
+    const fn pair<const N: usize>(&self, sloped: bool) -> u32 {
+        if sloped || self.narrow != 0 || N == FUNCTIONS {
             1
         } else {
             PAIR as u32
@@ -103,8 +115,21 @@ impl PlaneSweep {
     /// Groups of nodes of one v_x whose molecules fly down, and up.
     #[inline(always)]
     pub const fn groups(&self, shape: &FlowShape, sloped: bool) -> [u32; 2] {
-        let pair = self.pair(sloped);
-        let inner = quotient(shape.count_m + INNER as u32 - 1, INNER as u32);
+        if shape.rotates() {
+            self.groups_of::<FUNCTIONS>(shape, sloped)
+        } else {
+            self.groups_of::<INNER>(shape, sloped)
+        }
+    }
+    /// The same where a thread has N innermost nodes.
+    #[inline(always)]
+    pub(crate) const fn groups_of<const N: usize>(
+        &self,
+        shape: &FlowShape,
+        sloped: bool,
+    ) -> [u32; 2] {
+        let pair = self.pair::<N>(sloped);
+        let inner = quotient(shape.count_m + N as u32 - 1, N as u32);
         [
             quotient(self.down + pair - 1, pair) * inner,
             quotient(shape.count_y - self.down + pair - 1, pair) * inner,
@@ -113,7 +138,20 @@ impl PlaneSweep {
     /// Batches of those: molecules of a batch fly the same way.
     #[inline(always)]
     pub const fn batches_of(&self, shape: &FlowShape, sloped: bool) -> [u32; 2] {
-        let [down, up] = self.groups(shape, sloped);
+        if shape.rotates() {
+            self.batches_by::<FUNCTIONS>(shape, sloped)
+        } else {
+            self.batches_by::<INNER>(shape, sloped)
+        }
+    }
+    /// The same where a thread has N innermost nodes.
+    #[inline(always)]
+    pub(crate) const fn batches_by<const N: usize>(
+        &self,
+        shape: &FlowShape,
+        sloped: bool,
+    ) -> [u32; 2] {
+        let [down, up] = self.groups_of::<N>(shape, sloped);
         [
             quotient(down + self.warps - 1, self.warps),
             quotient(up + self.warps - 1, self.warps),
@@ -122,61 +160,82 @@ impl PlaneSweep {
     /// Blocks that share the nodes of one v_x.
     #[inline(always)]
     pub const fn parts(&self, shape: &FlowShape, sloped: bool) -> u32 {
-        let [down, up] = self.batches_of(shape, sloped);
+        if shape.rotates() {
+            self.parts_of::<FUNCTIONS>(shape, sloped)
+        } else {
+            self.parts_of::<INNER>(shape, sloped)
+        }
+    }
+    /// The same where a thread has N innermost nodes.
+    #[inline(always)]
+    pub(crate) const fn parts_of<const N: usize>(&self, shape: &FlowShape, sloped: bool) -> u32 {
+        let [down, up] = self.batches_by::<N>(shape, sloped);
         quotient(down + up + self.batches - 1, self.batches)
     }
     /// Words of shared memory for the sums that the warps exchange: of the current row and of the next.
     #[inline(always)]
-    pub const fn exchange(&self, shape: &FlowShape, bytes: usize) -> u32 {
-        2 * shape.pass_sums() * self.warps * WARP * self.width(bytes)
+    pub(crate) const fn exchange<const N: usize>(&self, shape: &FlowShape, bytes: usize) -> u32 {
+        2 * pass_sums::<N>(shape) * self.warps * WARP * self.width(bytes)
     }
     /// Words for the sums of earlier batches.
     #[inline(always)]
-    pub const fn kept(&self, shape: &FlowShape, bytes: usize) -> u32 {
+    pub(crate) const fn kept<const N: usize>(&self, shape: &FlowShape, bytes: usize) -> u32 {
         if self.batches > 1 {
-            shape.pass_sums() * self.rows * WARP * self.width(bytes)
+            pass_sums::<N>(shape) * self.rows * WARP * self.width(bytes)
         } else {
             0
         }
     }
-    /// Words for the populations in flight.
+    /// Words for the populations in flight, of N innermost nodes a thread.
     #[inline(always)]
-    pub const fn staged(&self, bytes: usize, sloped: bool) -> u32 {
+    pub(crate) const fn staged_of<const N: usize>(&self, bytes: usize, sloped: bool) -> u32 {
         if sloped {
             0
         } else {
-            let nodes = INNER as u32 * self.pair(sloped);
+            let nodes = N as u32 * self.pair::<N>(sloped);
             STAGES * nodes * self.warps * WARP * self.width(bytes)
         }
     }
     /// Bytes of shared memory of a block.
     #[inline(always)]
     pub const fn shared_bytes(&self, shape: &FlowShape, bytes: usize, sloped: bool) -> usize {
-        let sums = self.exchange(shape, bytes) + self.kept(shape, bytes);
-        (sums + self.staged(bytes, sloped)) as usize * bytes
+        if shape.rotates() {
+            self.shared_words::<FUNCTIONS>(shape, bytes, sloped) as usize * bytes
+        } else {
+            self.shared_words::<INNER>(shape, bytes, sloped) as usize * bytes
+        }
+    }
+    const fn shared_words<const N: usize>(
+        &self,
+        shape: &FlowShape,
+        bytes: usize,
+        sloped: bool,
+    ) -> u32 {
+        let sums = self.exchange::<N>(shape, bytes) + self.kept::<N>(shape, bytes);
+        sums + self.staged_of::<N>(bytes, sloped)
     }
 }
 
 /// Memory of a launch.
 #[derive(Clone, Copy)]
-pub(super) struct Memory<'a, T: Real> {
-    pub(super) f: In<'a, T>,
-    pub(super) tables: In<'a, T>,
-    pub(super) axes: In<'a, T>,
-    pub(super) next: Out<'a, T>,
-    pub(super) partial: Out<'a, T>,
-    pub(super) exchange: Shared<'a, T>,
-    pub(super) kept: Shared<'a, T>,
-    pub(super) stages: Shared<'a, T>,
+pub(crate) struct Memory<'a, T: Real> {
+    pub(crate) f: In<'a, T>,
+    pub(crate) tables: In<'a, T>,
+    pub(crate) axes: In<'a, T>,
+    pub(crate) next: Out<'a, T>,
+    pub(crate) partial: Out<'a, T>,
+    pub(crate) exchange: Shared<'a, T>,
+    pub(crate) kept: Shared<'a, T>,
+    pub(crate) stages: Shared<'a, T>,
 }
 
-pub(super) struct Pass<'a, S, T: Real> {
-    pub(super) t: &'a S,
-    pub(super) memory: Memory<'a, T>,
-    pub(super) shape: &'a FlowShape,
-    pub(super) sweep: &'a PlaneSweep,
+pub(crate) struct Pass<'a, S, T: Real> {
+    pub(crate) t: &'a S,
+    pub(crate) memory: Memory<'a, T>,
+    pub(crate) shape: &'a FlowShape,
+    pub(crate) sweep: &'a PlaneSweep,
     /// The number of the warp, from its first lane: the compiler then knows that all lanes share it.
-    pub(super) warp: u32,
+    pub(crate) warp: u32,
 }
 
 /// A batch of groups, one a warp.
@@ -204,14 +263,16 @@ pub(super) struct OutRow {
 impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Whether the Shakhov model's terms apply: a constant, except for single cells, whose code serves both models.
     #[inline(always)]
-    pub(super) fn shakhov<const SHAKHOV: bool, const W: usize>(&self) -> bool {
-        SHAKHOV && (W > 1 || self.shape.shakhov != 0)
+    pub(super) fn shakhov<const SHAKHOV: bool, const W: usize, const N: usize>(&self) -> bool {
+        SHAKHOV && (W > 1 || N == FUNCTIONS || self.shape.shakhov != 0)
     }
 
     /// Sums that a pass leaves in a cell.
     #[inline(always)]
-    pub(super) fn sums<const SHAKHOV: bool, const W: usize>(&self) -> u32 {
-        if self.shakhov::<SHAKHOV, W>() {
+    pub(super) fn sums<const SHAKHOV: bool, const W: usize, const N: usize>(&self) -> u32 {
+        if N == FUNCTIONS {
+            PASS_SUMS_ROTATING
+        } else if self.shakhov::<SHAKHOV, W, N>() {
             PASS_SUMS_SHAKHOV
         } else {
             PASS_SUMS_BGK

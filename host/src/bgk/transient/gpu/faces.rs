@@ -5,6 +5,7 @@ use rarefy_kernels::bgk::boundary::{
     self, FACE_CELL_THREADS, FACE_ROW_THREADS, FACE_SUM_THREADS, FACE_THREADS, Faces,
     cells_both_ways, chunks_along_x,
 };
+use rarefy_kernels::bgk::rotating;
 
 use super::MachineEngine;
 use super::shape::mirrors;
@@ -36,20 +37,28 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                 },
             )?;
         } else if mask & 0b0011 != 0 {
-            self.machine.launch(
-                Grid {
-                    blocks: 2 * shape.ny * chunks_along_x(&shape),
-                    threads: FACE_THREADS,
-                },
-                boundary::faces_along_x {
-                    f,
-                    axes: &self.axes,
-                    tables: &self.tables,
-                    partial: &mut self.face_partial,
-                    shape,
-                    faces,
-                },
-            )?;
+            macro_rules! launch {
+                ($wing:ident::$kernel:ident) => {
+                    self.machine.launch(
+                        Grid {
+                            blocks: 2 * shape.ny * chunks_along_x(&shape),
+                            threads: FACE_THREADS,
+                        },
+                        $wing::$kernel {
+                            f,
+                            axes: &self.axes,
+                            tables: &self.tables,
+                            partial: &mut self.face_partial,
+                            shape,
+                            faces,
+                        },
+                    )?
+                };
+            }
+            match shape.rotates() {
+                true => launch!(rotating::faces_along_x_rotating),
+                false => launch!(boundary::faces_along_x),
+            }
             self.machine.launch(
                 cells,
                 boundary::finish_faces_along_x {
@@ -72,20 +81,28 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         if mask & 0b1100 != 0 {
             let sloped = faces.sloped != 0;
             let blocks = shape.nx.div_ceil(cells_both_ways(sloped));
-            self.machine.launch(
-                Grid {
-                    blocks: blocks * 2 * faces.chunks,
-                    threads: FACE_ROW_THREADS,
-                },
-                boundary::faces_along_y {
-                    f,
-                    axes: &self.axes,
-                    tables: &self.tables,
-                    partial: &mut self.face_partial,
-                    shape,
-                    faces,
-                },
-            )?;
+            macro_rules! launch {
+                ($wing:ident::$kernel:ident) => {
+                    self.machine.launch(
+                        Grid {
+                            blocks: blocks * 2 * faces.chunks,
+                            threads: FACE_ROW_THREADS,
+                        },
+                        $wing::$kernel {
+                            f,
+                            axes: &self.axes,
+                            tables: &self.tables,
+                            partial: &mut self.face_partial,
+                            shape,
+                            faces,
+                        },
+                    )?
+                };
+            }
+            match shape.rotates() {
+                true => launch!(rotating::faces_along_y_rotating),
+                false => launch!(boundary::faces_along_y),
+            }
             self.machine.launch(
                 Grid {
                     blocks: 2 * shape.nx.div_ceil(32),
@@ -112,38 +129,54 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         let (axes, tables) = (&self.axes, &self.tables);
         if left_and_right != 0 && shape.ghost_columns > 0 {
             let nodes = shape.count_x * shape.count_y * shape.count_m;
-            self.machine.launch(
-                Grid::per_item((2 * nodes * shape.ny) as usize, 128),
-                boundary::ghosts_along_x {
-                    f,
-                    axes,
-                    tables,
-                    shape,
-                    faces: Faces {
-                        mask: left_and_right,
-                        ..faces
-                    },
-                },
-            )?;
+            macro_rules! launch {
+                ($wing:ident::$kernel:ident) => {
+                    self.machine.launch(
+                        Grid::per_item((2 * nodes * shape.ny) as usize, 128),
+                        $wing::$kernel {
+                            f,
+                            axes,
+                            tables,
+                            shape,
+                            faces: Faces {
+                                mask: left_and_right,
+                                ..faces
+                            },
+                        },
+                    )?
+                };
+            }
+            match shape.rotates() {
+                true => launch!(rotating::ghosts_along_x_rotating),
+                false => launch!(boundary::ghosts_along_x),
+            }
         }
         if bottom_and_top != 0 && shape.ghost_rows > 0 {
             let tiles = shape.nx.div_ceil(cells_both_ways(faces.sloped != 0));
-            self.machine.launch(
-                Grid {
-                    blocks: tiles * 2 * faces.chunks,
-                    threads: FACE_ROW_THREADS,
-                },
-                boundary::ghosts_along_y {
-                    f,
-                    axes,
-                    tables,
-                    shape,
-                    faces: Faces {
-                        mask: bottom_and_top,
-                        ..faces
-                    },
-                },
-            )?;
+            macro_rules! launch {
+                ($wing:ident::$kernel:ident) => {
+                    self.machine.launch(
+                        Grid {
+                            blocks: tiles * 2 * faces.chunks,
+                            threads: FACE_ROW_THREADS,
+                        },
+                        $wing::$kernel {
+                            f,
+                            axes,
+                            tables,
+                            shape,
+                            faces: Faces {
+                                mask: bottom_and_top,
+                                ..faces
+                            },
+                        },
+                    )?
+                };
+            }
+            match shape.rotates() {
+                true => launch!(rotating::ghosts_along_y_rotating),
+                false => launch!(boundary::ghosts_along_y),
+            }
         }
         Ok(())
     }

@@ -48,6 +48,7 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
             depth_in: cut.depth_in as u32,
             depth_out: cut.depth_out as u32,
             sides: bit(0) | bit(1),
+            rows: shape.rows(),
         };
         let kept = if cut.cycle > 1 {
             let words = [kept_words(&halo, rows); 2];

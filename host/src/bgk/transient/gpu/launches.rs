@@ -4,6 +4,7 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::FlowShape;
 use rarefy_kernels::bgk::sweep_1d::{self, LINE_THREADS};
 use rarefy_kernels::bgk::sweep_2d::{self, PlaneSweep};
+use rarefy_kernels::bgk::{rotating_1d, rotating_2d};
 
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
@@ -23,10 +24,10 @@ pub(super) struct Arguments<'a, M: Machine, T: Real> {
     pub(super) sweep: Option<PlaneSweep>,
 }
 
-/// Launches the pass: `kind` is `[slopes, Shakhov]`.
+/// Launches the pass of a scheme, with slopes or not.
 pub(super) fn pass<M: Machine, T: Real>(
     machine: &M,
-    kind: [bool; 2],
+    sloped: bool,
     blocks: u32,
     arguments: Arguments<'_, M, T>,
 ) -> Result<()> {
@@ -41,16 +42,17 @@ pub(super) fn pass<M: Machine, T: Real>(
         reversed,
         sweep,
     } = arguments;
+    let (shakhov, rotates) = (shape.shakhov != 0, shape.rotates());
     if let Some(sweep) = sweep {
         let grid = Grid {
             blocks,
             threads: 32 * sweep.warps,
         };
         macro_rules! launch {
-            ($kernel:ident) => {
+            ($wing:ident::$kernel:ident) => {
                 Ok(machine.launch(
                     grid,
-                    sweep_2d::$kernel {
+                    $wing::$kernel {
                         f,
                         tables,
                         axes,
@@ -63,21 +65,27 @@ pub(super) fn pass<M: Machine, T: Real>(
                 )?)
             };
         }
-        return match (sweep.narrow != 0, kind) {
-            (true, [false, _]) => launch!(plane_sweep_narrow_upwind),
-            (true, [true, _]) => launch!(plane_sweep_narrow_van_leer),
-            (false, [false, false]) => launch!(plane_sweep_upwind),
-            (false, [true, false]) => launch!(plane_sweep_van_leer),
-            (false, [false, true]) => launch!(plane_sweep_upwind_shakhov),
-            (false, [true, true]) => launch!(plane_sweep_van_leer_shakhov),
+        return match (sweep.narrow != 0, sloped, shakhov) {
+            (true, false, _) if rotates => launch!(rotating_2d::plane_sweep_narrow_upwind_rotating),
+            (true, true, _) if rotates => {
+                launch!(rotating_2d::plane_sweep_narrow_van_leer_rotating)
+            }
+            (false, false, _) if rotates => launch!(rotating_2d::plane_sweep_upwind_rotating),
+            (false, true, _) if rotates => launch!(rotating_2d::plane_sweep_van_leer_rotating),
+            (true, false, _) => launch!(sweep_2d::plane_sweep_narrow_upwind),
+            (true, true, _) => launch!(sweep_2d::plane_sweep_narrow_van_leer),
+            (false, false, false) => launch!(sweep_2d::plane_sweep_upwind),
+            (false, true, false) => launch!(sweep_2d::plane_sweep_van_leer),
+            (false, false, true) => launch!(sweep_2d::plane_sweep_upwind_shakhov),
+            (false, true, true) => launch!(sweep_2d::plane_sweep_van_leer_shakhov),
         };
     }
     macro_rules! launch {
-        ($threads:ident, $wing:ident::$kernel:ident) => {
+        ($wing:ident::$kernel:ident) => {
             Ok(machine.launch(
                 Grid {
                     blocks,
-                    threads: $threads,
+                    threads: LINE_THREADS,
                 },
                 $wing::$kernel {
                     f,
@@ -92,10 +100,12 @@ pub(super) fn pass<M: Machine, T: Real>(
             )?)
         };
     }
-    match kind {
-        [false, false] => launch!(LINE_THREADS, sweep_1d::line_pass_upwind),
-        [true, false] => launch!(LINE_THREADS, sweep_1d::line_pass_van_leer),
-        [false, true] => launch!(LINE_THREADS, sweep_1d::line_pass_upwind_shakhov),
-        [true, true] => launch!(LINE_THREADS, sweep_1d::line_pass_van_leer_shakhov),
+    match (sloped, shakhov) {
+        (false, _) if rotates => launch!(rotating_1d::line_pass_upwind_rotating),
+        (true, _) if rotates => launch!(rotating_1d::line_pass_van_leer_rotating),
+        (false, false) => launch!(sweep_1d::line_pass_upwind),
+        (true, false) => launch!(sweep_1d::line_pass_van_leer),
+        (false, true) => launch!(sweep_1d::line_pass_upwind_shakhov),
+        (true, true) => launch!(sweep_1d::line_pass_van_leer_shakhov),
     }
 }

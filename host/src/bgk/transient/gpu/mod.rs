@@ -9,6 +9,7 @@ mod halo;
 mod launches;
 mod layout;
 mod results;
+mod rotating;
 mod shape;
 mod share;
 mod start;
@@ -22,12 +23,14 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk::boundary::{Faces, leaving};
 use rarefy_kernels::bgk::equilibrium::{self, Relaxing};
 use rarefy_kernels::bgk::layout::FlowShape;
+use rarefy_kernels::bgk::rotating::equilibrium_rotating;
 
 use super::engine::{
     Engine, FaceFlux, Node, Rows, Saved, StepPlan, Work, nodes, other_problem, restore_by_rows,
 };
 use super::parts::Cut;
-use super::relaxation::{fields, sums_of};
+use super::relaxation::fields;
+use super::rotating::Internal;
 use super::shift::Scheme;
 use crate::bgk::{Moments, Problem};
 use crate::error::Result;
@@ -35,6 +38,7 @@ use crate::machine::{Grid, Limits, Machine};
 use halo::Ends;
 use launches::Arguments;
 use layout::{gathered, laid_out};
+use rotating::rotating;
 use shape::{Division, face_partials, faces_of};
 use share::Share;
 use start::{Start, axes, later_steps, nodes_and_weights};
@@ -283,6 +287,19 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                 )?)
             };
         }
+        if let Some(rotation) = self.problem.gas.rotating() {
+            let rotation = rotating(&rotation);
+            let kernel = equilibrium_rotating {
+                partial,
+                axes,
+                state,
+                tables,
+                shape,
+                rule,
+                rotation,
+            };
+            return Ok(self.machine.launch(grid, kernel)?);
+        }
         if shape.shakhov == 0 {
             launch!(equilibrium)
         } else {
@@ -368,12 +385,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             reversed: self.now as u32,
             sweep: share.sweep,
         };
-        launches::pass(
-            &*self.machine,
-            [sloped, shape.shakhov != 0],
-            blocks,
-            arguments,
-        )
+        launches::pass(&*self.machine, sloped, blocks, arguments)
     }
 
     /// Restores the tables of the coming step from the sums of the state. After a plane sweep
@@ -405,15 +417,15 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
     }
 
     fn fields(&mut self) -> Result<[Vec<f64>; 4]> {
-        let rows = self.state_rows();
-        let state = self.read_state(&self.state, rows)?;
-        let sums = sums_of(&self.problem);
-        let compact = self.compact(&state[..sums * self.shape.plane() as usize]);
-        Ok(fields(&self.problem, &compact))
+        Ok(fields(&self.problem, &self.own_sums()?))
     }
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
         self.all_moments()
+    }
+
+    fn internal(&mut self) -> Result<Vec<Internal>> {
+        self.all_internal()
     }
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {

@@ -7,8 +7,9 @@ use rarefy_kernels::bgk::layout::{FlowShape, SUMS_SHAKHOV, row};
 
 use super::MachineEngine;
 use crate::bgk::transient::engine::FaceFlux;
-use crate::bgk::transient::relaxation::{fields, heat_flux, stress, sums_of};
-use crate::bgk::{Moments, Problem, State};
+use crate::bgk::transient::relaxation::{heat_flux, internal, state, stress, sums_of};
+use crate::bgk::transient::rotating::Internal;
+use crate::bgk::{Moments, Problem};
 use crate::error::Result;
 use crate::machine::Machine;
 
@@ -33,8 +34,29 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         sums_of(&self.problem) + KEPT as usize
     }
 
+    /// The sums of each cell that a step leaves.
+    pub(super) fn own_sums(&self) -> Result<Vec<f64>> {
+        let rows = sums_of(&self.problem);
+        let state = self.read_state(&self.state, self.state_rows())?;
+        Ok(self.compact(&state[..rows * self.shape.plane() as usize]))
+    }
+
+    /// The internal energy of each cell; none of single atoms.
+    pub(super) fn all_internal(&self) -> Result<Vec<Internal>> {
+        if !self.shape.rotates() {
+            return Ok(Vec::new());
+        }
+        let (sums, cells) = (self.own_sums()?, self.problem.space.cells());
+        let of = |cell| internal(&state(&self.problem, &sums, cell), &sums, cells, cell);
+        Ok((0..cells).map(of).collect())
+    }
+
     /// All moments of each cell.
     pub(super) fn all_moments(&mut self) -> Result<Vec<Moments>> {
+        // Molecules that rotate have all sums at each step.
+        if self.shape.rotates() {
+            return Ok(moments_of_sums(&self.problem, &self.own_sums()?));
+        }
         // With Shakhov's sums of populations at rest, which the pass writes again unchanged.
         let (own, plane) = (self.shape, self.shape.plane() as usize);
         let wide = FlowShape { shakhov: 1, ..own };
@@ -124,16 +146,12 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
 /// All moments, from the sums of Shakhov's model.
 fn moments_of_sums(problem: &Problem, sums: &[f64]) -> Vec<Moments> {
     let cells = problem.space.cells();
-    let states = fields(problem, sums);
     let one_axis = problem.velocity.axes().len() == 1;
     (0..cells)
         .map(|cell| {
-            let [density, ux, uy, temperature] = [0, 1, 2, 3].map(|k: usize| states[k][cell]);
-            let state = State {
-                density,
-                velocity: [ux, uy],
-                temperature,
-            };
+            let state = state(problem, sums, cell);
+            let (density, temperature) = (state.density, state.temperature);
+            let [ux, uy] = state.velocity;
             let heat_flux = heat_flux(&state, sums, cells, cell);
             let [xx, yy, xy] = stress(sums, cells, cell);
             let pxx = xx - density * ux * ux;

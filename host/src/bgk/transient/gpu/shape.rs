@@ -5,7 +5,7 @@ use std::ops::Range;
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::boundary::{Faces, cells_both_ways, chunks_along_x};
 use rarefy_kernels::bgk::equilibrium::EQUILIBRIUM_THREADS;
-use rarefy_kernels::bgk::layout::{FlowShape, face};
+use rarefy_kernels::bgk::layout::{FlowShape, ROTATING, face};
 use rarefy_kernels::bgk::sweep_1d::CELL_LIMIT;
 
 use super::super::engine::StepPlan;
@@ -70,7 +70,11 @@ fn without_ghosts(problem: &Problem) -> FlowShape {
         count_m,
         integrated: velocity.integrated() as u32,
         flow: velocity.flow() as u32,
-        shakhov: u32::from(problem.gas.model == Model::Shakhov),
+        shakhov: match problem.gas.model {
+            Model::Bgk => 0,
+            Model::Shakhov => 1,
+            Model::Polyatomic => ROTATING,
+        },
         left: kind(b.left),
         right: kind(b.right),
         bottom: kind(b.bottom),
@@ -104,8 +108,8 @@ impl Division {
         check_counts(problem)?;
         let (mut shape, all) = (without_ghosts(problem), without_ghosts(whole));
         let share = Share::of::<T>((&shape, &rows), (whole, &all), plan, shared_bytes);
-        let wide = |shape| FlowShape {
-            shakhov: 1,
+        let wide = |shape: FlowShape| FlowShape {
+            shakhov: shape.shakhov.max(1),
             ..shape
         };
         let of_wide = (&wide(shape), &rows);
@@ -131,7 +135,7 @@ impl Division {
     pub(super) fn partials(&self) -> usize {
         let shape = &self.shape;
         let wide = FlowShape {
-            shakhov: 1,
+            shakhov: shape.shakhov.max(1),
             ..*shape
         };
         let most = self.share.sums(shape).max(self.wide.sums(&wide));

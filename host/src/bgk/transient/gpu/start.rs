@@ -5,6 +5,7 @@ use rarefy_kernels::bgk::equilibrium::KEPT;
 use rarefy_kernels::bgk::layout::{FACE_WIDTH, FlowShape, axis, row};
 
 use super::super::engine::{FaceFlux, Node, StepPlan};
+use super::super::relaxation::sum;
 use super::super::shift::Courant;
 use crate::bgk::{Boundary, DiscreteMaxwellian, Problem, State, VelocitySpace};
 use crate::error::Result;
@@ -62,12 +63,14 @@ pub(super) fn axes<T: Real>(problem: &Problem, dt: f64, moving: bool, wide_lanes
     axis_of(velocity.y_nodes(), &along_y);
     let half = 0.5 * velocity.integrated() as f64;
     for (m, inner) in velocity.inner().iter().enumerate() {
+        // That of E is g's.
         let (argument, log_weight) = match velocity.z() {
             Some(z) => (inner.energy, log2(z.weights()[m])),
-            None if m == 0 => (1.0, 0.0),
+            None if m != 1 => (1.0, 0.0),
             None => (1.0 + 1.0 / half, 0.0),
         };
-        axes.extend([inner.mass, inner.energy, argument, log_weight]);
+        let energy = inner.energy + inner.internal;
+        axes.extend([inner.mass, energy, argument, log_weight]);
     }
     debug_assert_eq!(
         axes.len(),
@@ -133,6 +136,10 @@ impl<T: Real> Start<T> {
             ];
             for (k, value) in values.into_iter().enumerate() {
                 start.state[k * plane + place] = value;
+            }
+            if shape.rotates() {
+                let internal = 0.5 * velocity.internal_freedom() * state.temperature;
+                start.state[sum::INTERNAL * plane + place] = state.density * internal;
             }
             start.state[(sums + 2) * plane + place] = 1.0 / state.temperature;
             start.state[(sums + 3) * plane + place] = state.temperature;
