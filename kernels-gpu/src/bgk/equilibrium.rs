@@ -152,10 +152,12 @@ pub(crate) fn relax<S: Simt, T: Real, const SHAKHOV: bool, const ROTATES: bool>(
             sums = combine(t, scratch, sums);
         } else if SHAKHOV {
             let mut nine = [0.0; SUMS_SHAKHOV as usize];
+            #[allow(clippy::manual_memcpy, reason = "a copy of slices can fail")]
             for k in 0..SUMS_SHAKHOV as usize {
                 nine[k] = sums[k];
             }
             nine = combine(t, scratch, nine);
+            #[allow(clippy::manual_memcpy, reason = "a copy of slices can fail")]
             for k in 0..SUMS_SHAKHOV as usize {
                 sums[k] = nine[k];
             }

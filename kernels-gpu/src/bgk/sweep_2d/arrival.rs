@@ -134,7 +134,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             y[j] = entries(shape.row_y() + group.v_y(j));
         }
         let mut heat = [Pack::ZERO; HEAT_ROWS];
-        if self.shakhov::<SHAKHOV, W, N>() {
+        if self.shakhov::<SHAKHOV, W>() {
             for k in 0..HEAT_ROWS {
                 heat[k] = entries(row::HEAT + k as u32);
             }
@@ -237,7 +237,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         for j in 0..P {
             let maxwellian = row.x * row.y[j];
             let (mut constant, mut slope) = (maxwellian, Pack::ZERO);
-            if self.shakhov::<SHAKHOV, W, N>() {
+            if self.shakhov::<SHAKHOV, W>() {
                 let of_row = |k: u32| row.heat[(k - row::HEAT) as usize];
                 let heat = Heat::of(of_row, Pack::splat(column.vx));
                 let (alpha, beta) = heat.at(group.vy[j]);
@@ -248,7 +248,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 }
             }
             for k in 0..N {
-                let share = if self.shakhov::<SHAKHOV, W, N>() {
+                let share = if self.shakhov::<SHAKHOV, W>() {
                     slope.mul_add(group.argument[k], constant)
                 } else {
                     constant

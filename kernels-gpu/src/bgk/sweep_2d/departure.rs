@@ -102,12 +102,15 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             if j == 0 || group.both {
                 let vy = group.vy[j];
                 let (first, other) = (out[j][0], out[j][1]);
-                let (mut zeroth, mut second) = (first, other);
                 // g has the mass and h the energy; nodes of v_z have both.
-                if N != FUNCTIONS {
-                    zeroth = other.mul_add(group.mass, first);
-                    second = first.mul_add(group.energy[0], other * group.energy[1]);
-                }
+                let (zeroth, second) = if N == FUNCTIONS {
+                    (first, other)
+                } else {
+                    (
+                        other.mul_add(group.mass, first),
+                        first.mul_add(group.energy[0], other * group.energy[1]),
+                    )
+                };
                 let rest = zeroth.mul_add(vy * vy, second);
                 if j == 0 {
                     [sums[0], sums[1], sums[2]] = [zeroth, zeroth * vy, rest];
@@ -116,7 +119,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                     sums[1] = zeroth.mul_add(vy, sums[1]);
                     sums[2] += rest;
                 }
-                if self.shakhov::<SHAKHOV, W, N>() {
+                if self.shakhov::<SHAKHOV, W>() {
                     sums[3] = rest.mul_add(vy, sums[3]);
                     sums[4] = zeroth.mul_add(vy * vy, sums[4]);
                 }

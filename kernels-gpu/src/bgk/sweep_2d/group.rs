@@ -82,7 +82,11 @@ impl<T: Real, const W: usize, const P: usize, const N: usize> Group<T, W, P, N> 
         }
         let [first, distance] = self.populations;
         let to_next_y = if j == 0 { 0 } else { self.to_next_y };
-        let to_next = (k as u32).wrapping_mul(self.to_next);
+        let to_next = match k {
+            0 => 0,
+            1 => self.to_next,
+            _ => 2 * self.to_next,
+        };
         first
             .wrapping_add((row as u32).wrapping_mul(distance))
             .wrapping_add(to_next_y)

@@ -15,12 +15,15 @@ pub const SWEEP_THREADS: u32 = 160;
 /// Three blocks of four warps have 168 registers a thread, three of five have 128. Where the second spill much, the first are faster: by 8%
 /// for both kernels that take them.
 #[inline(always)]
-pub const fn sweep_threads(bytes: usize, sloped: bool, shakhov: bool) -> u32 {
-    if bytes == 8 && sloped == shakhov {
-        128
+pub const fn sweep_threads(shape: &FlowShape, bytes: usize, sloped: bool) -> u32 {
+    let shakhov = shape.shakhov != 0;
+    // With slopes three functions take 255 registers, which two blocks of four warps have.
+    let four_warps = if shape.rotates() {
+        sloped
     } else {
-        SWEEP_THREADS
-    }
+        bytes == 8 && sloped == shakhov
+    };
+    if four_warps { 128 } else { SWEEP_THREADS }
 }
 
 /// Nodes of the innermost axis of a thread: g and h, or two. Molecules that rotate have [`FUNCTIONS`].
@@ -263,8 +266,8 @@ pub(super) struct OutRow {
 impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Whether the Shakhov model's terms apply: a constant, except for single cells, whose code serves both models.
     #[inline(always)]
-    pub(super) fn shakhov<const SHAKHOV: bool, const W: usize, const N: usize>(&self) -> bool {
-        SHAKHOV && (W > 1 || N == FUNCTIONS || self.shape.shakhov != 0)
+    pub(super) fn shakhov<const SHAKHOV: bool, const W: usize>(&self) -> bool {
+        SHAKHOV && (W > 1 || self.shape.shakhov != 0)
     }
 
     /// Sums that a pass leaves in a cell.
@@ -272,7 +275,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     pub(super) fn sums<const SHAKHOV: bool, const W: usize, const N: usize>(&self) -> u32 {
         if N == FUNCTIONS {
             PASS_SUMS_ROTATING
-        } else if self.shakhov::<SHAKHOV, W, N>() {
+        } else if self.shakhov::<SHAKHOV, W>() {
             PASS_SUMS_SHAKHOV
         } else {
             PASS_SUMS_BGK

@@ -189,7 +189,7 @@ pub(super) fn plane_sweep<T: Real>(
             .map(|all| all.next_multiple_of(warps) - all)
             .sum()
     };
-    let most = sweep_threads(bytes, sloped, shape.shakhov != 0) / 32;
+    let most = sweep_threads(shape, bytes, sloped) / 32;
     sweep.warps = (4..=most)
         .rev()
         .min_by_key(|&warps| idle(warps))
