@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
 use rarefy::bgk::steady::{Nodes, SteadyConfig, SteadyProblem, SteadySolver};
-use rarefy::bgk::{Cavity, Gas, Shock};
+use rarefy::bgk::{Cavity, Gas, Mach, Model, Shock};
 use rarefy::{Backend, Compute, Precision, Result};
 
 /// A case to time: name, case, residual to go to in f64.
@@ -49,7 +49,46 @@ fn subjects() -> Result<Vec<Subject>> {
         cells: 6000,
         ..long.clone()
     };
+    let of = |model: Model| Gas {
+        model,
+        ..Gas::default()
+    };
+    let wave = |model: Model| -> Result<SteadyProblem> {
+        let shock = Shock {
+            cells: 1100,
+            ..Shock::of(Mach::new(1.5)?, of(model))
+        };
+        Ok(SteadyProblem::from(&shock.problem()?))
+    };
+    let driven = |model: Model| -> Result<SteadyProblem> {
+        let mut case = cavity(10.0, 100, 24, 12, false)?;
+        case.gas = Gas {
+            frequency: case.gas.frequency,
+            ..of(model)
+        };
+        Ok(case)
+    };
     Ok(vec![
+        (
+            "shock Ma 1.5, 1100 cells, Shakhov",
+            wave(Model::Shakhov)?,
+            1e-6,
+        ),
+        (
+            "shock Ma 1.5, 1100 cells, polyatomic",
+            wave(Model::Polyatomic)?,
+            1e-6,
+        ),
+        (
+            "cavity delta 10, 100^2 x 24x12 polar, Shakhov",
+            driven(Model::Shakhov)?,
+            1e-6,
+        ),
+        (
+            "cavity delta 10, 100^2 x 24x12 polar, polyatomic",
+            driven(Model::Polyatomic)?,
+            1e-6,
+        ),
         (
             "shock Ma 3, 1100 x 32",
             SteadyProblem::from(&long.problem()?),
