@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::flow_case::{errors, refined, report_end, solve};
 use super::options::Common;
 use super::output::columns;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
@@ -21,14 +20,11 @@ use super::verify::VerifyArgs;
 use crate::bgk::rotation::RotationGiven;
 use crate::bgk::{Model, Rotation, RotationalCollisions};
 use crate::error::Error;
-use crate::flow::{Drive, Duct, DuctSection, Grids, Machine, Tube};
-use row::{Coefficient, Row};
+use crate::flow::{Duct, DuctSection};
+use row::Row;
 
 /// Largest rarefaction parameter: the iteration for thicker gas takes too long.
 const THICKEST: f64 = 300.0;
-
-/// Largest relative error that passes without a warning.
-const ADMITTED: f64 = 0.01;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,7 +32,7 @@ Examples:
   rarefy tube --delta 0.01,0.1,1,10,100        a table and a plot over the rarefaction
   rarefy tube --delta 1 --model bgk --accommodation 0.8
   rarefy tube --delta 10 --model polyatomic --z-rot 5.5 --prandtl 0.72
-  rarefy tube --delta 1 --accuracy 1e-5        on cells and velocities that have it
+  rarefy tube --delta 1 --accuracy 1e-8        on points that have it
   rarefy tube --section slit --delta 1         between parallel plates
   rarefy tube --section rectangle:2 --delta 0.1,1,10";
 
@@ -51,8 +47,8 @@ Examples:
 #[serde(rename_all = "kebab-case")]
 pub(super) struct TubeArgs {
     /// Section of the tube: circle, slit, or rectangle:RATIO with a RATIO of its sides from 1 to 100
-    #[arg(long, value_name = "S", default_value = "circle", value_parser = Section::parse)]
-    section: Section,
+    #[arg(long, value_name = "S", default_value = "circle", value_parser = section)]
+    section: DuctSection,
     /// Rarefaction parameter, or a list of them: the radius, or the smaller side, over l0, up to 300
     #[arg(long, value_name = "D,...", required = true, value_delimiter = ',', value_parser = rarefaction)]
     delta: Vec<f64>,
@@ -68,7 +64,7 @@ pub(super) struct TubeArgs {
     /// Their Prandtl number [default: 0.72]
     #[arg(long, value_name = "PR", value_parser = positive)]
     prandtl: Option<f64>,
-    /// Share of the molecules that the wall emits diffusely, above 0 and at most 1; 0.01 at least for a slit or a rectangle
+    /// Share of the molecules that the wall emits diffusely, above 0 and at most 1; 1e-6 at least for a circle, 0.01 for a slit or a rectangle
     #[arg(long, value_name = "A", default_value = "1", value_parser = share)]
     accommodation: f64,
     #[command(flatten)]
@@ -79,42 +75,18 @@ pub(super) struct TubeArgs {
     common: Common,
 }
 
-/// The section of a tube.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(into = "String")]
-enum Section {
-    Circle,
-    Duct(DuctSection),
+fn section(text: &str) -> Result<DuctSection, String> {
+    text.parse().map_err(|_| {
+        "circle, slit or rectangle:RATIO is needed, with the longer side over the smaller one from 1 to 100".into()
+    })
 }
 
-impl Section {
-    fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "circle" => Ok(Self::Circle),
-            _ => text.parse().map(Self::Duct).map_err(|_| {
-                "circle, slit or rectangle:RATIO is needed, with the longer side over the smaller one from 1 to 100".into()
-            }),
-        }
-    }
-
-    /// Its name in a title.
-    fn written(self) -> String {
-        match self {
-            Self::Circle => "tube".into(),
-            Self::Duct(DuctSection::Slit) => "slit".into(),
-            Self::Duct(DuctSection::Rectangle { ratio }) => {
-                format!("duct of sides 1:{}", short(ratio))
-            }
-        }
-    }
-}
-
-impl From<Section> for String {
-    fn from(section: Section) -> Self {
-        match section {
-            Section::Circle => "circle".into(),
-            Section::Duct(duct) => duct.to_string(),
-        }
+/// The name of a section in a title.
+fn written(section: DuctSection) -> String {
+    match section {
+        DuctSection::Circle => "tube".into(),
+        DuctSection::Slit => "slit".into(),
+        DuctSection::Rectangle { ratio } => format!("duct of sides 1:{}", short(ratio)),
     }
 }
 
@@ -173,20 +145,13 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     let mut rows = Vec::new();
     for &delta in &args.delta {
-        rows.push(match args.section {
-            Section::Circle => circle(args, rotation, delta, &mut report)?,
-            Section::Duct(section) => {
-                let duct = Duct {
-                    section,
-                    model: args.model,
-                    rotation,
-                    delta,
-                    accommodation: args.accommodation,
-                    grid: None,
-                };
-                duct::row(duct, &args.verify, &args.common, &mut report)?
-            }
-        });
+        let duct = Duct {
+            model: args.model,
+            rotation,
+            accommodation: args.accommodation,
+            ..Duct::new(args.section, delta)
+        };
+        rows.push(duct::row(duct, &args.verify, &args.common, &mut report)?);
     }
     let spent = begun.elapsed();
     report.set(
@@ -210,77 +175,14 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     report.finish(|total| summary(args, &rows).wall_time(total, "the iterations", spent))
 }
 
-/// The row of a tube of circular section.
-fn circle(
-    args: &TubeArgs,
-    rotation: Option<Rotation>,
-    delta: f64,
-    report: &mut Report,
-) -> Result<Row, Failure> {
-    let tube = Tube {
-        model: args.model,
-        rotation,
-        delta,
-        accommodation: args.accommodation,
-    };
-    let (pressure, first) = coefficient(args, &tube, Drive::Pressure, report)?;
-    let (temperature, second) = coefficient(args, &tube, Drive::Temperature, report)?;
-    Ok(Row {
-        delta,
-        by: [pressure, temperature],
-        iterations: [first, second],
-    })
-}
-
-/// Solves one flow. Returns its coefficient and the number of iterations.
-fn coefficient(
-    args: &TubeArgs,
-    tube: &Tube,
-    drive: Drive,
-    report: &mut Report,
-) -> Result<(Coefficient, usize), Failure> {
-    let common = &args.common;
-    let command = ("tube", common.quiet || common.json);
-    let case = tube.case(drive);
-    let (machine, described) = Machine::of(&case, common.backend, common.precision)?;
-    report.set("machine", described.describe());
-    let (case, search) = refined(command, &args.verify, case, &machine)?;
-    let grids = Grids::new(&case, &machine)?;
-    let found = solve(command, &grids)?;
-    report_end(&case, &found, report)?;
-    let verified = errors(
-        command,
-        &args.verify,
-        (&grids, &found),
-        search.as_ref(),
-        report,
-    )?;
-    let value = Tube::coefficient(drive, &found);
-    let flow = verified.findings().iter();
-    let flow = flow.map(|finding| (finding, &finding.quantity));
-    let flow = flow.filter(|(_, quantity)| quantity.name == "mass_flow");
-    let error = flow
-        .map(|(finding, of)| finding.error.total / of.value.abs())
-        .next();
-    if let Some(share) = error.filter(|share| *share > ADMITTED) {
-        report.warn(format!(
-            "delta {}: the discretisation leaves an error of {:.1}%; --accuracy {ADMITTED} takes finer cells and more velocities",
-            short(tube.delta),
-            100.0 * share
-        ));
-    }
-    let error = error.map(|share| share * value.abs());
-    Ok((Coefficient { value, error }, found.iterations))
-}
-
 fn figure(args: &TubeArgs, rows: &[Row]) -> Figure {
     let names = [
         "G_P, by a fall of the pressure",
         "G_T, by a fall of the temperature",
     ];
     let across = match args.section {
-        Section::Circle => "δ, radius over l_0",
-        Section::Duct(_) => "δ, smaller side over l_0",
+        DuctSection::Circle => "δ, radius over l_0",
+        _ => "δ, smaller side over l_0",
     };
     let panels = names.into_iter().enumerate().map(|(k, name)| {
         let points = rows.iter().map(|row| (row.delta, row.by[k].value));
@@ -288,7 +190,7 @@ fn figure(args: &TubeArgs, rows: &[Row]) -> Figure {
         Panel::new(across, name, vec![curve]).logarithmic_across()
     });
     Figure {
-        title: format!("Flow along a {}, {}", args.section.written(), title(args)),
+        title: format!("Flow along a {}, {}", written(args.section), title(args)),
         panels: panels.collect(),
     }
 }
@@ -301,7 +203,7 @@ fn title(args: &TubeArgs) -> String {
 fn summary(args: &TubeArgs, rows: &[Row]) -> Summary {
     let summary = Summary::new(format!(
         "Flow along an infinite {}, {}",
-        args.section.written(),
+        written(args.section),
         title(args)
     ));
     rows.iter().fold(summary, |summary, row| {

@@ -1,4 +1,4 @@
-//! The infinite duct: a slit, or a rectangular section, with its flow by a weak fall of the pressure and by one of the temperature.
+//! The infinite duct: of circular section, a slit, or a rectangle, with its flow by a weak fall of the pressure and by one of the temperature.
 //!
 //! Nothing varies along the duct. With the perturbation phi of the local Maxwellian, v_p the speed across and $\langle\cdot\rangle$ the mean with $e^{-v_p^2}/\pi$, the functions
 //! $F = \int v_z \varphi M_z\,dv_z$ and $H = \int v_z (v_z^2 - \tfrac32) \varphi M_z\,dv_z$ obey
@@ -15,11 +15,17 @@
 //! | `kernels.rs` | integrals over the speeds |
 //! | `shape.rs` | functions across the section |
 //! | `rays.rs` | integrals over the section along rays |
+//! | `round.rs` | those of a circle, whose rays are mirrored along chords of one length |
+//! | `series.rs` | sums over many reflections |
+//! | `images.rs` | those over its images in walls that mirror a part |
 //! | `equations.rs` | the equations, and their solution |
 
 mod equations;
+mod images;
 mod kernels;
 mod rays;
+mod round;
+mod series;
 mod shape;
 
 use std::fmt;
@@ -27,19 +33,20 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::accuracy::{Axis, Quantity, Repeatable, Watch};
+use crate::accuracy::{Axis, Quantity, Repeatable, SECONDS, Watch};
 use crate::bgk::{Model, Rotation};
 use crate::error::{Error, Result};
 use equations::Gas;
-use kernels::REACH;
 use shape::Side;
 
 /// Rarefactions of a duct.
 const THICKNESS: [f64; 2] = [1e-9, 300.0];
 /// Largest ratio of the sides of a rectangle.
 const LONGEST: f64 = 100.0;
-/// Least share of the molecules that walls emit diffusely: rays of less reflect too often.
+/// Least share of the molecules that walls emit diffusely.
 const LEAST_SHARE: f64 = 0.01;
+/// The same of a circle, along whose chords all reflections are summed.
+const LEAST_SHARE_OF_CIRCLE: f64 = 1e-6;
 /// Relative error of the kernels' table, of the rules and of the solution.
 const FLOOR: f64 = 1e-9;
 /// Order that is believed of errors that fall faster than any power.
@@ -47,9 +54,11 @@ const SPECTRAL: f64 = 6.0;
 /// Ratio of the sides from which points crowd more at the ends of the longer one.
 const LONG: f64 = 3.0;
 
-/// The section of a duct, whose smaller side has the length 1.
+/// The section of a duct, whose radius or smaller side has the length 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DuctSection {
+    /// A circle.
+    Circle,
     /// Two parallel plates.
     Slit,
     /// A rectangle.
@@ -62,19 +71,21 @@ pub enum DuctSection {
 impl FromStr for DuctSection {
     type Err = Error;
 
-    /// `slit`, or `rectangle:RATIO`.
+    /// `circle`, `slit`, or `rectangle:RATIO`.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
             Error::invalid(
                 "section",
                 text,
                 format!(
-                    "slit, or rectangle:RATIO with the longer side over the smaller one, 1 to {LONGEST}"
+                    "circle, slit, or rectangle:RATIO with the longer side over the smaller one, 1 to {LONGEST}"
                 ),
             )
         };
-        if text == "slit" {
-            return Ok(Self::Slit);
+        match text {
+            "circle" => return Ok(Self::Circle),
+            "slit" => return Ok(Self::Slit),
+            _ => {}
         }
         let ratio = text.strip_prefix("rectangle:").ok_or_else(wrong)?;
         let ratio: f64 = ratio.parse().map_err(|_| wrong())?;
@@ -88,6 +99,7 @@ impl FromStr for DuctSection {
 impl fmt::Display for DuctSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Circle => f.write_str("circle"),
             Self::Slit => f.write_str("slit"),
             Self::Rectangle { ratio } => write!(f, "rectangle:{ratio}"),
         }
@@ -103,7 +115,7 @@ impl Serialize for DuctSection {
 /// Numbers of points by which the equations of a duct are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DuctGrid {
-    /// Functions across the smaller side, 3 to 40. The longer side has more, by its length.
+    /// Functions of the radius, or across the smaller side, 3 to 40. The longer side has more, by its length.
     pub functions: usize,
     /// Angles of each piece of the directions, 3 to 64.
     pub angles: usize,
@@ -120,9 +132,9 @@ pub struct Duct {
     pub model: Model,
     /// The rotation of the molecules, of the polyatomic model alone; without it the default.
     pub rotation: Option<Rotation>,
-    /// Rarefaction parameter: the smaller side over l0 = mu0 v0/p0, 1e-9 to 300.
+    /// Rarefaction parameter: the radius, or the smaller side, over l0 = mu0 v0/p0, 1e-9 to 300.
     pub delta: f64,
-    /// Share of the molecules that the wall emits diffusely, 0.01 to 1.
+    /// Share of the molecules that the wall emits diffusely, 0.01 to 1; of a circle from 1e-6 on.
     pub accommodation: f64,
     /// The points of the solution; without them those of [`Duct::grid_of_default`].
     pub grid: Option<DuctGrid>,
@@ -131,7 +143,7 @@ pub struct Duct {
 /// The flow along a duct.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DuctFlow {
-    /// Mass flow over (area rho0 v0/2) for a unit fall of the pressure over the smaller side.
+    /// Mass flow over (area rho0 v0/2) for a unit fall of the pressure over the radius or the smaller side.
     pub g_p: f64,
     /// The same against a unit fall of the temperature.
     pub g_t: f64,
@@ -140,8 +152,35 @@ pub struct DuctFlow {
 }
 
 impl Duct {
+    /// Work of repeats that are made without being asked for.
+    pub const PATIENCE: f64 = 4.0 * SECONDS;
+
+    /// Gas of Shakhov's model between diffuse walls.
+    pub fn new(section: DuctSection, delta: f64) -> Self {
+        Self {
+            section,
+            model: Model::Shakhov,
+            rotation: None,
+            delta,
+            accommodation: 1.0,
+            grid: None,
+        }
+    }
+
     /// The points that suit the rarefaction: relative errors are some 1e-6, and 1e-5 for the thickest gas and for walls that mirror a part.
     pub fn grid_of_default(&self) -> DuctGrid {
+        if self.section == DuctSection::Circle {
+            // One row of points costs little.
+            let (functions, angles, points) = match self.delta {
+                delta if delta <= 50.0 => (12, 14, 24),
+                _ => (18, 16, 36),
+            };
+            return DuctGrid {
+                functions,
+                angles,
+                points,
+            };
+        }
         let (functions, points) = match self.delta {
             delta if delta <= 10.0 => (8, 16),
             delta if delta <= 50.0 => (10, 20),
@@ -172,11 +211,15 @@ impl Duct {
                 format!("a number from {thin:e} to {thick}"),
             ));
         }
-        if !(LEAST_SHARE..=1.0).contains(&self.accommodation) {
+        let (least, sections) = match self.section {
+            DuctSection::Circle => (LEAST_SHARE_OF_CIRCLE, "a circle"),
+            _ => (LEAST_SHARE, "a slit or a rectangle"),
+        };
+        if !(least..=1.0).contains(&self.accommodation) {
             return Err(Error::invalid(
                 "accommodation",
                 self.accommodation,
-                format!("a share from {LEAST_SHARE} to 1 for a slit or a rectangle"),
+                format!("a share from {least} to 1 for {sections}"),
             ));
         }
         if let DuctSection::Rectangle { ratio } = self.section
@@ -205,7 +248,7 @@ impl Duct {
     /// Functions along the longer side.
     fn functions_along(&self, functions: usize) -> usize {
         match self.section {
-            DuctSection::Slit => 1,
+            DuctSection::Circle | DuctSection::Slit => 1,
             DuctSection::Rectangle { ratio } => {
                 functions + (0.25 * functions as f64 * ratio.ln()).round() as usize
             }
@@ -214,6 +257,7 @@ impl Duct {
 
     fn sides(&self, functions: usize) -> Result<[Side; 2]> {
         let along = match self.section {
+            DuctSection::Circle => return Ok([Side::endless(), Side::radius(functions, 1)?]),
             DuctSection::Slit => Side::endless(),
             DuctSection::Rectangle { ratio } => {
                 let stretchings = if ratio >= LONG { 2 } else { 1 };
@@ -308,12 +352,7 @@ impl DuctFlow {
 
 impl Repeatable for Duct {
     fn axes(&self) -> Vec<Axis> {
-        // Errors fall faster than any power, but images of the corners leave kinks among the angles.
-        let of_angles = if self.accommodation < 1.0 {
-            2.0
-        } else {
-            SPECTRAL
-        };
+        // Errors fall faster than any power.
         let axis = |name, order, range| Axis {
             shares: vec![0.75],
             sure: 0,
@@ -323,7 +362,7 @@ impl Repeatable for Duct {
             axis("functions", SPECTRAL, 3..=40),
             Axis {
                 on_coarser: true,
-                ..axis("angles", of_angles, 3..=64)
+                ..axis("angles", SPECTRAL, 3..=64)
             },
             Axis {
                 on_coarser: true,
@@ -339,14 +378,11 @@ impl Repeatable for Duct {
     fn work(&self, grid: &[usize]) -> f64 {
         let [functions, angles, points] = [0, 1, 2].map(|k| grid[k] as f64);
         let unknowns = functions * self.functions_along(grid[0]) as f64;
-        let mirrored = 1.0 - self.accommodation;
-        let reflections = match mirrored {
-            0.0 => 0.0,
-            share => (rays::FAINT.ln() / share.ln()).min(REACH / self.delta),
-        };
+        // The section, and its nearest images with their share of the corners.
+        let parts = if self.accommodation < 1.0 { 6.0 } else { 1.0 };
         // Directions towards the four walls, each in a few pieces.
         let rays = unknowns * 16.0 * angles;
-        rays * points * (1.0 + 0.5 * reflections) * (100.0 + 3.0 * unknowns) + unknowns.powi(3)
+        rays * points * parts * (100.0 + 3.0 * unknowns) + unknowns.powi(3)
     }
 
     fn tolerance(&self) -> f64 {

@@ -127,6 +127,28 @@ impl Rule {
         Ok(from_jacobi(&vec![0.0; n], &off.collect::<Vec<_>>(), 2.0))
     }
 
+    /// Sums over `length` integers about their middle, by the recurrence of the discrete polynomials of Chebyshev.
+    ///
+    /// # Errors
+    /// No nodes, more than [`MAX_NODES`], or more than integers.
+    pub(crate) fn of_integers(length: usize, n: usize) -> Result<Self> {
+        check(n)?;
+        if n > length {
+            return Err(Error::invalid(
+                "nodes",
+                n,
+                format!("at most {length} nodes for as many integers"),
+            ));
+        }
+        let off = (1..n).map(|k| {
+            let (k, length) = (k as f64, length as f64);
+            let square = (length * length - k * k) / (4.0 * k * k - 1.0);
+            0.5 * k * square.sqrt()
+        });
+        let off: Vec<f64> = off.collect();
+        Ok(from_jacobi(&vec![0.0; n], &off, length as f64))
+    }
+
     /// Gauss-Hermite: weight exp(-v^2) / sqrt(pi) on the whole axis.
     ///
     /// # Errors
@@ -425,6 +447,17 @@ mod tests {
         assert_eq!(three.nodes[1], 0.0);
         assert!((three.nodes[2] - 1.5_f64.sqrt()).abs() < 1e-15);
         assert!((three.weights[1] - 2.0 / 3.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn sums_over_integers_are_exact() {
+        let rule = Rule::of_integers(32, 6).unwrap();
+        for power in 0..12 {
+            let sum: f64 = (0..32).map(|k| (f64::from(k) - 14.5).powi(power)).sum();
+            let found = rule.integrate(|x| (x + 1.0).powi(power));
+            assert!((found / sum - 1.0).abs() < 1e-12, "{power}: {found} {sum}");
+        }
+        assert!(Rule::of_integers(4, 5).is_err());
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! A slit or a rectangular duct: its integral equations are solved at once.
+//! A duct: its integral equations are solved at once.
 
 use super::row::{Coefficient, Row};
-use crate::accuracy::SECONDS;
 use crate::cli::failure::Failure;
 use crate::cli::options::Common;
 use crate::cli::report::Report;
@@ -19,11 +18,11 @@ pub(super) fn row(
 ) -> Result<Row, Failure> {
     if !matches!(common.backend, Backend::Auto | Backend::Cpu) {
         let named = format!("{:?}", common.backend).to_lowercase();
-        let expected = "cpu or auto for a slit or a rectangle";
+        let expected = "cpu or auto for a tube";
         return Err(Error::invalid("backend", named, expected).into());
     }
     if common.precision != Precision::F64 {
-        let expected = "f64 for a slit or a rectangle";
+        let expected = "f64 for a tube";
         return Err(Error::invalid("precision", "f32", expected).into());
     }
     duct.check()?;
@@ -42,7 +41,7 @@ pub(super) fn row(
         verify,
         search.as_ref(),
         base,
-        4.0 * SECONDS,
+        Duct::PATIENCE,
         quiet,
     )?;
     report.set("status", "converged");

@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
+use super::images::Images;
 use super::kernels::Kernels;
 use super::rays::{BLOCK, Sample, Tracer};
 use super::shape::Side;
@@ -41,7 +42,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(tracer: &Tracer<'_>, point: [f64; 2]) -> Self {
+    fn new(tracer: &Tracer<'_>, images: Option<&Images>, point: [f64; 2]) -> Self {
         let [along, up] = tracer.sides;
         let mut integrals = DMatrix::<f64>::zeros(along.count, 3 * up.count);
         let mut across = DMatrix::<f64>::zeros(along.count, BLOCK);
@@ -70,12 +71,18 @@ impl Row {
         let delta = tracer.delta;
         // Integrals of constants are exact: without this, roundoff and errors of the rules would grow like delta^2.
         let exact = [1.0 - absorbed[0], -absorbed[1], 1.0 - absorbed[2]];
+        let lacks = [0, 1, 2].map(|j| exact[j] - delta * sums[j]);
+        // Molecules that leave the nearest images are lost for them, and come back here.
+        let far = images.map(|images| images.integrals(tracer.sides, point));
+        if let Some(far) = &far {
+            integrals += far;
+        }
         let here: Vec<f64> = at[0]
             .iter()
             .flat_map(|x| at[1].iter().map(move |y| x * y))
             .collect();
         let scattered = [0, 1, 2].map(|j| {
-            let lack = exact[j] - delta * sums[j];
+            let lack = lacks[j];
             (here.iter().enumerate())
                 .map(|(k, value)| {
                     let integral = integrals[(k / up.count, j * up.count + k % up.count)];
@@ -84,11 +91,14 @@ impl Row {
                 .collect()
         });
         let ones = [0, 1, 2].map(|j| {
-            if delta > THICK {
-                exact[j] / delta
-            } else {
-                sums[j]
-            }
+            // The first function is 1.
+            let beyond = far.as_ref().map_or(0.0, |far| far[(0, j * up.count)]);
+            beyond
+                + if delta > THICK {
+                    exact[j] / delta
+                } else {
+                    sums[j]
+                }
         });
         Self {
             scattered,
@@ -102,12 +112,13 @@ impl Row {
 ///
 /// # Errors
 /// A singular system.
-pub(super) fn solve(gas: &Gas, tracer: &Tracer<'_>) -> Result<Means> {
+fn solve(gas: &Gas, tracer: &Tracer<'_>, images: Option<&Images>) -> Result<Means> {
     let [along, up] = tracer.sides;
     let points: Vec<[f64; 2]> = (along.places.iter())
         .flat_map(|x| up.places.iter().map(move |y| [*x, *y]))
         .collect();
-    let rows: Vec<Row> = points.par_iter().map(|at| Row::new(tracer, *at)).collect();
+    let rows = points.par_iter();
+    let rows: Vec<Row> = rows.map(|at| Row::new(tracer, images, *at)).collect();
     let n = points.len();
     let fields = if gas.freedom.is_some() { 3 } else { 2 };
     let mut matrix = DMatrix::<f64>::zeros(fields * n, fields * n);
@@ -169,6 +180,8 @@ pub(super) fn means(
     counts: (usize, usize),
 ) -> Result<Means> {
     let kernels = Kernels::new();
-    let tracer = Tracer::new(sides, &kernels, (gas.delta, mirrored), counts)?;
-    solve(gas, &tracer)
+    let walls = (gas.delta, mirrored);
+    let tracer = Tracer::new(sides, &kernels, walls, counts)?;
+    let images = Images::new(sides, &kernels, walls)?;
+    solve(gas, &tracer, images.as_ref())
 }

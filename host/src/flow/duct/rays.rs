@@ -1,21 +1,27 @@
-//! Rays from a point to the walls and on to where they end, with the weights of an integral over the section.
+//! Rays from a point to the walls and on through the nearest images of the section, with the weights of an integral over them.
 //!
 //! Towards each wall the angle from its normal is the Gudermannian of w, in which the distance to the wall is d cosh w: however near the wall, the integrand is smooth in w.
 //! Along a ray points crowd at both ends, where the kernels and the functions have their singularities.
 
-use super::kernels::{Kernels, REACH};
+use super::kernels::{Kernels, REACH, Values};
+use super::series::{integers, last};
 use super::shape::Side;
 use crate::bgk::quadrature::Rule;
 use crate::error::Result;
 
 /// Widest piece of w of one rule.
-const WIDEST: f64 = 3.5;
-/// Share of the molecules below which a ray that mirrors reflect ends.
-pub(super) const FAINT: f64 = 1e-7;
-/// Reflections after which a ray is far from its point for the kernels.
-const SHARP: usize = 2;
-/// Reflections whose corners divide the angles.
-const SEEN: i32 = 2;
+pub(super) const WIDEST: f64 = 3.5;
+/// Images on each side whose rays are followed.
+pub(super) const NEAR: i32 = 1;
+/// Ratio of the ends of a piece of w beyond the image of a corner.
+const GROWTH: f64 = 4.0;
+/// Width of pieces for which fewer angles suffice.
+const NARROW: f64 = 0.5;
+
+/// Three quarters of a number of points, rounded up.
+fn fewer(count: usize) -> usize {
+    (3 * count).div_ceil(4)
+}
 
 /// Samples of one product of matrices.
 pub(super) const BLOCK: usize = 256;
@@ -27,19 +33,26 @@ pub(super) struct Sample {
 }
 
 /// Samples that wait for their turn, and what the walls absorb.
-struct Rays<'f> {
+pub(super) struct Rays<'f> {
     samples: Vec<Sample>,
-    /// The mean over all directions of the share of W_0, W_1, W_2 that the walls absorb.
+    /// The mean over all directions of the share of W_0, W_1, W_2 that walls absorb, or that leaves the nearest images.
     absorbed: [f64; 3],
     take: &'f mut dyn FnMut(&[Sample]),
 }
 
 impl Rays<'_> {
-    fn push(&mut self, sample: Sample) {
-        self.samples.push(sample);
+    pub(super) fn push(&mut self, at: [f64; 2], weights: [f64; 3]) {
+        self.samples.push(Sample { at, weights });
         if self.samples.len() == BLOCK {
             (self.take)(&self.samples);
             self.samples.clear();
+        }
+    }
+
+    /// Adds a share of W_0, W_1 and W_2 among the values of the kernels.
+    pub(super) fn absorb(&mut self, share: f64, kernels: &Values) {
+        for (sum, value) in self.absorbed.iter_mut().zip(&kernels[3..]) {
+            *sum += share * value;
         }
     }
 }
@@ -51,13 +64,16 @@ pub(super) struct Tracer<'a> {
     pub(super) delta: f64,
     /// Share of the molecules that walls reflect as mirrors.
     pub(super) mirrored: f64,
-    angles: Rule,
-    /// Points and weights of [0, 1], for the first parts of a way and for those after some reflections.
-    along: [Vec<[f64; 2]>; 2],
+    /// Rules of wide pieces of w and of narrow ones.
+    pub(super) angles: [Rule; 2],
+    /// Points and weights of [0, 1], for the way to the first wall and for what follows.
+    pub(super) along: [Vec<[f64; 2]>; 2],
+    /// Chords of a circle after the first reflection, with the share of the molecules.
+    pub(super) chords: Vec<[f64; 2]>,
 }
 
 /// A rule of [0, 1] whose points crowd at both ends.
-fn crowded(count: usize) -> Result<Vec<[f64; 2]>> {
+pub(super) fn crowded(count: usize) -> Result<Vec<[f64; 2]>> {
     let rule = Rule::legendre(count)?;
     let pairs = rule.nodes.iter().zip(&rule.weights);
     Ok(pairs
@@ -76,23 +92,42 @@ impl<'a> Tracer<'a> {
         (delta, mirrored): (f64, f64),
         (angles, along): (usize, usize),
     ) -> Result<Self> {
+        let mut chords = Vec::new();
+        if sides[1].is_round && mirrored > 0.0 {
+            chords = integers(0, last(mirrored) as usize)?;
+            for [n, share] in &mut chords {
+                *share *= mirrored.powf(*n + 1.0);
+            }
+        }
         Ok(Self {
+            chords,
             sides,
             kernels,
             delta,
             mirrored,
-            angles: Rule::legendre(angles)?,
-            along: [crowded(along)?, crowded((along / 2).max(4))?],
+            angles: [Rule::legendre(angles)?, Rule::legendre(fewer(angles))?],
+            along: [crowded(along)?, crowded(fewer(along))?],
         })
     }
 
-    /// Follows the rays of a point, whose samples `take` gets in blocks of at most [`BLOCK`]. Returns the means over all directions of W_0, W_1 and W_2 that the walls absorb.
+    /// Follows the rays of a point, whose samples `take` gets in blocks of at most [`BLOCK`]. Returns the means over all directions of W_0, W_1 and W_2 that
+    /// walls absorb, or that leave the nearest images.
     pub(super) fn rays(&self, point: [f64; 2], take: &mut dyn FnMut(&[Sample])) -> [f64; 3] {
         let mut rays = Rays {
             samples: Vec::with_capacity(BLOCK),
             absorbed: [0.0; 3],
             take,
         };
+        if self.sides[1].is_round {
+            self.of_circle(point[1], &mut rays);
+        } else {
+            self.of_rectangle(point, &mut rays);
+        }
+        (rays.take)(&rays.samples);
+        rays.absorbed
+    }
+
+    fn of_rectangle(&self, point: [f64; 2], rays: &mut Rays<'_>) {
         for axis in 0..2 {
             for towards in [-1.0, 1.0] {
                 let distance = self.sides[axis].half - towards * point[axis];
@@ -105,23 +140,23 @@ impl<'a> Tracer<'a> {
                     for pair in breaks.windows(2) {
                         let pieces = ((pair[1] - pair[0]) / WIDEST).ceil().max(1.0);
                         let width = (pair[1] - pair[0]) / pieces;
+                        let is_narrow = self.mirrored > 0.0 && width < NARROW;
+                        let rule = &self.angles[usize::from(is_narrow)];
                         for piece in 0..pieces as usize {
                             let middle = pair[0] + (piece as f64 + 0.5) * width;
-                            for (x, weight) in self.angles.nodes.iter().zip(&self.angles.weights) {
+                            for (x, weight) in rule.nodes.iter().zip(&rule.weights) {
                                 let w = middle + 0.5 * width * x;
                                 let mut direction = [0.0; 2];
                                 direction[axis] = towards / w.cosh();
                                 direction[1 - axis] = aside * w.tanh();
                                 let angle = 0.5 * width * weight / w.cosh();
-                                self.trace(point, direction, angle, &mut rays);
+                                self.trace(point, direction, angle, rays);
                             }
                         }
                     }
                 }
             }
         }
-        (rays.take)(&rays.samples);
-        rays.absorbed
     }
 
     /// Ends of the pieces of w towards a wall at a distance, up to a corner at `reach` aside; images of the corners in walls that are mirrors lie between.
@@ -135,8 +170,8 @@ impl<'a> Tracer<'a> {
         let mut breaks = vec![0.0, end];
         if self.mirrored > 0.0 {
             let [deep, wide] = [2.0 * self.sides[axis].half, 2.0 * self.sides[1 - axis].half];
-            for i in 0..=SEEN {
-                for j in 0..=SEEN - i {
+            for i in 0..=NEAR {
+                for j in 0..=NEAR {
                     let lateral = reach + f64::from(j) * wide;
                     let w = (lateral / (distance + f64::from(i) * deep)).asinh();
                     if w > 1e-9 && w < end - 1e-9 {
@@ -147,10 +182,17 @@ impl<'a> Tracer<'a> {
         }
         breaks.sort_by(f64::total_cmp);
         breaks.dedup_by(|a, b| *a - *b < 1e-9);
+        // Beyond the image of a corner a ray crosses the next wall at reach/tanh w: pieces grow with w.
+        let mut at = breaks.get(1).copied().filter(|_| breaks.len() > 2);
+        while let Some(w) = at.map(|w| GROWTH * w).filter(|w| *w < end.min(1.0)) {
+            breaks.push(w);
+            at = Some(w);
+        }
+        breaks.sort_by(f64::total_cmp);
         breaks
     }
 
-    /// Follows a ray until its molecules have collided, or the walls have absorbed them.
+    /// Follows a ray until its molecules have collided, the walls have absorbed them, or they leave the nearest images.
     fn trace(&self, from: [f64; 2], direction: [f64; 2], angle: f64, rays: &mut Rays<'_>) {
         let mut at = from;
         let mut heading = direction;
@@ -158,8 +200,8 @@ impl<'a> Tracer<'a> {
         let mut share = 1.0;
         let most = REACH / self.delta;
         let scale = angle / std::f64::consts::PI;
-        for reflections in 0.. {
-            let rule = &self.along[usize::from(reflections > SHARP)];
+        let mut crossed = [0; 2];
+        loop {
             let ends = [0, 1].map(|axis| {
                 let run = self.sides[axis].half - heading[axis].signum() * at[axis];
                 match heading[axis] {
@@ -169,28 +211,27 @@ impl<'a> Tracer<'a> {
             });
             let wall = usize::from(ends[1] < ends[0]);
             let length = ends[wall].min(most - gone);
+            let rule = &self.along[usize::from(crossed != [0, 0])];
             for [place, weight] in rule {
                 let s = length * place;
                 let kernels = self.kernels.at(self.delta * (gone + s));
                 let weight = scale * share * length * weight;
                 let along = [0, 1].map(|axis| at[axis] + s * heading[axis]);
-                rays.push(Sample {
-                    at: along,
-                    weights: [0, 1, 2].map(|j| weight * kernels[j]),
-                });
+                rays.push(along, [0, 1, 2].map(|j| weight * kernels[j]));
             }
             gone += length;
             if gone >= most {
                 return;
             }
             let kernels = self.kernels.at(self.delta * gone);
-            for j in 0..3 {
-                rays.absorbed[j] += scale * share * (1.0 - self.mirrored) * kernels[3 + j];
-            }
-            share *= self.mirrored;
-            if share < FAINT {
+            let is_last = self.mirrored == 0.0 || crossed[wall] == NEAR;
+            let lost = if is_last { 1.0 } else { 1.0 - self.mirrored };
+            rays.absorb(scale * share * lost, &kernels);
+            if is_last {
                 return;
             }
+            crossed[wall] += 1;
+            share *= self.mirrored;
             at = [0, 1].map(|axis| at[axis] + length * heading[axis]);
             at[wall] = self.sides[wall].half * heading[wall].signum();
             heading[wall] = -heading[wall];

@@ -8,6 +8,8 @@ use crate::error::Result;
 pub(super) struct Side {
     /// Distance of the wall from the middle; infinite where nothing varies.
     pub(super) half: f64,
+    /// Whether this is the radius of a circle.
+    pub(super) is_round: bool,
     /// Number of functions.
     pub(super) count: usize,
     /// How often the cubic is applied that stretches the coordinate.
@@ -16,6 +18,15 @@ pub(super) struct Side {
     pub(super) places: Vec<f64>,
     /// Mean of each function.
     pub(super) means: Vec<f64>,
+}
+
+/// A point of an integral across a section.
+pub(super) struct Point {
+    /// Its distance from the middle.
+    pub(super) place: f64,
+    pub(super) weight: f64,
+    /// The functions there.
+    pub(super) values: Vec<f64>,
 }
 
 /// The cubic that brings points of [-1, 1] near its ends.
@@ -33,6 +44,7 @@ impl Side {
     pub(super) fn endless() -> Self {
         Self {
             half: f64::INFINITY,
+            is_round: false,
             count: 1,
             stretchings: 0,
             places: vec![0.0],
@@ -48,6 +60,7 @@ impl Side {
         let nodes = Rule::legendre(2 * count)?.nodes;
         let mut side = Self {
             half,
+            is_round: false,
             count,
             stretchings,
             places: Vec::new(),
@@ -59,16 +72,55 @@ impl Side {
             .collect();
         // Polynomials of the stretched coordinate, times its slope.
         let degree = 2 * count + 3_usize.pow(stretchings);
-        let rule = Rule::legendre((degree / 2 + 1).min(crate::bgk::quadrature::MAX_NODES))?;
+        let rule = side.rule((degree / 2 + 1).min(crate::bgk::quadrature::MAX_NODES))?;
+        for point in rule {
+            for (mean, value) in side.means.iter_mut().zip(&point.values) {
+                *mean += point.weight * value / (2.0 * half);
+            }
+        }
+        Ok(side)
+    }
+
+    /// The radius of a circle, of length 1.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn radius(count: usize, stretchings: u32) -> Result<Self> {
+        let mut side = Self::new(1.0, count, stretchings)?;
+        side.is_round = true;
+        // Rings have their lengths for weights, which are no polynomial across the axis.
+        let degree = 2 * count + 2 * 3_usize.pow(stretchings);
+        let rule = Rule::legendre(degree / 2 + 1)?;
+        side.means.fill(0.0);
         let mut values = vec![0.0; count];
-        for (t, weight) in rule.nodes.iter().zip(&rule.weights) {
-            side.polynomials(*t, &mut values);
-            let share = 0.5 * weight * side.slope(*t);
+        for (x, weight) in rule.nodes.iter().zip(&rule.weights) {
+            let t = 0.5 * (1.0 + x);
+            side.polynomials(t, &mut values);
+            let share = weight * side.slope(t) * side.stretched(t);
             for (mean, value) in side.means.iter_mut().zip(&values) {
                 *mean += share * value;
             }
         }
         Ok(side)
+    }
+
+    /// Points of an integral from wall to wall, by Gauss's rule of the stretched coordinate.
+    ///
+    /// # Errors
+    /// More points than a rule has.
+    pub(super) fn rule(&self, points: usize) -> Result<Vec<Point>> {
+        let rule = Rule::legendre(points)?;
+        let pairs = rule.nodes.iter().zip(&rule.weights);
+        let points = pairs.map(|(t, weight)| {
+            let mut values = vec![0.0; self.count];
+            self.polynomials(*t, &mut values);
+            Point {
+                place: self.half * self.stretched(*t),
+                weight: self.half * self.slope(*t) * weight,
+                values,
+            }
+        });
+        Ok(points.collect())
     }
 
     fn stretched(&self, t: f64) -> f64 {
