@@ -47,7 +47,7 @@ impl<T: Real, const F: usize> Affine<T, F> {
     }
     /// That of another lane of the warp.
     #[inline(always)]
-    fn from_lane<S: Simt>(self, t: &S, source: u32) -> Self {
+    fn shuffled<S: Simt>(self, t: &S, source: u32) -> Self {
         let factor = t.shuffle(self.factor, source);
         let mut gain = [T::ZERO; F];
         for k in 0..F {
@@ -140,7 +140,7 @@ fn line<S: Simt, T: Real, const LINEAR: bool, const F: usize>(
             let mut distance = 1;
             while distance < WARP {
                 let source = t.lane().wrapping_sub(distance) & (WARP - 1);
-                let before = stretch.from_lane(t, source);
+                let before = stretch.shuffled(t, source);
                 if t.lane() >= distance {
                     stretch = stretch.after(before);
                 }
@@ -172,7 +172,7 @@ fn line<S: Simt, T: Real, const LINEAR: bool, const F: usize>(
                 f = map.of(f);
             }
             let source = t.lane().wrapping_sub(1) & (WARP - 1);
-            let before = stretch.from_lane(t, source);
+            let before = stretch.shuffled(t, source);
             if t.lane() > 0 {
                 f = before.of(f);
             }

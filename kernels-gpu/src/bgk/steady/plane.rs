@@ -266,18 +266,19 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const F: usize>(
                         below[k as usize] = exchange.get(t, slot + k * threads);
                     }
                 }
+                // All reads come before the writes, which the compiler could not prove to be elsewhere.
+                let mut beside = [T::ZERO; F];
+                for k in 0..F {
+                    beside[k] = exchange.get(t, own + lane + k as u32 * threads);
+                }
                 let (mut f, mut above) = ([T::ZERO; F], [T::ZERO; F]);
                 for k in 0..F {
-                    let (slot, above_slot) = (
-                        own + lane + k as u32 * threads,
-                        write + lane + thread + k as u32 * threads,
-                    );
-                    let beside = exchange.get(t, slot);
-                    let inflow = bx.mul_add(beside, by * below[k]);
+                    let slot = lane + k as u32 * threads;
+                    let inflow = bx.mul_add(beside[k], by * below[k]);
                     f[k] = nu.mul_add(local.s[k], inflow) * share;
                     above[k] = closure.mul_add(f[k], -(kept * below[k]));
-                    exchange.set(t, slot, closure.mul_add(f[k], -(kept * beside)));
-                    exchange.set(t, above_slot, above[k]);
+                    exchange.set(t, own + slot, closure.mul_add(f[k], -(kept * beside[k])));
+                    exchange.set(t, write + slot + thread, above[k]);
                 }
                 add(&mut sums, heat, velocity, &local, f);
                 if thread == shape.ny - 1 {
