@@ -148,7 +148,8 @@ fn table<'py>(py: Python<'py>, found: &[Integral]) -> PyResult<Bound<'py, PyDict
     dict.set_item("status", words(|i| i.status.name()))?;
     dict.set_item("accelerator", words(|i| i.accelerator.name()))?;
     dict.set_item("proof", words(|i| i.proof.name()))?;
-    dict.set_item("reason", words(|i| i.reason().unwrap_or_default()))?;
+    let reason = |i: &Integral| i.reason().unwrap_or_default().into_owned();
+    dict.set_item("reason", found.iter().map(reason).collect::<Vec<_>>())?;
     Ok(dict)
 }
 

@@ -279,3 +279,53 @@ fn exponentials_times_error_functions_are_scaled() {
         has_value(&integral(amplitude, "sin", 2.0, all), 0.3, amplitude);
     }
 }
+
+/// Forms that overflow or cancel on one side of 0, or whose Bessel functions have a negative argument there. Truths are closed forms and mpmath's quadrature with 30
+/// digits.
+#[test]
+fn other_forms_serve_below_zero_too() {
+    let (all, right) = ((-INFINITY, INFINITY), (0.0, INFINITY));
+    for (amplitude, oscillator, frequency, limits, truth) in [
+        ("erfcx(x)*exp(-2*x^2)", "cos", 0.0, all, PI.sqrt()),
+        (
+            "erfcx(x)*exp(-2*x^2)",
+            "cos",
+            1.0,
+            all,
+            1.380_388_447_043_143,
+        ),
+        (
+            "1-sqrt(1-exp(-x))",
+            "cos",
+            2.0,
+            right,
+            0.172_547_507_398_510_97,
+        ),
+        (
+            "J0(x)^2*exp(-x^2)",
+            "cos",
+            0.0,
+            all,
+            1.429_856_162_132_900_3,
+        ),
+        ("J0(x)*J1(2*x)", "sin", 0.5, all, 0.337_055_811_051_402_64),
+        ("J0(x)*J1(2*x)", "cos", 0.5, all, 0.0),
+    ] {
+        let found = integral(amplitude, oscillator, frequency, limits);
+        has_value(&found, truth, amplitude);
+    }
+    // A product with exp(i w x), and one whose imaginary part is 0.
+    for (amplitude, real, imaginary) in [
+        ("J0(x)*J1(2*x)", 0.5, 0.168_527_905_525_701_32),
+        ("J0(x)", 2.0 / 3f64.sqrt(), 0.0),
+    ] {
+        let found = integral(amplitude, "exp", 0.5, right);
+        has_value(&found, real, amplitude);
+        let part = found.imaginary.unwrap();
+        assert!(
+            (part.value - imaginary).abs() <= part.error + 1e-16,
+            "{amplitude} {part:?}"
+        );
+        assert!(part.error <= 1e-10, "{amplitude} {part:?}");
+    }
+}

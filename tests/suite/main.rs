@@ -46,6 +46,7 @@ mod longman_forms;
 mod longman_gpu;
 mod longman_hidden;
 mod longman_paper;
+mod longman_places;
 mod lost_device;
 mod meeting;
 mod nccl;

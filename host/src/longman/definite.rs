@@ -94,8 +94,8 @@ struct Integrand<'a> {
     at: Evaluator<'a, f64>,
     over: Function<'a>,
     rule: &'static Rule,
-    /// Whether it is of one sign and too large to have an integral near 0 or far out.
-    diverges: bool,
+    /// Whether it is of one sign and too large to have an integral near 0 or far out; the power of 1/x near 0.
+    diverges: Option<f64>,
 }
 
 /// The integral from `from` >= 0 to `to`, which may be infinite; none if the function has operations without enclosures. `phase` is the phase that an oscillator among
@@ -119,7 +119,7 @@ pub(super) fn definite(
         at: Evaluator::new(program, parameters)?,
         over,
         rule: RULE.get_or_init(|| gauss(POINTS)),
-        diverges: false,
+        diverges: None,
     };
     let ranges = match (from > 0.0, to < f64::INFINITY) {
         (true, true) => vec![Range::Between(from, to)],
@@ -138,8 +138,8 @@ impl Integrand<'_> {
         let mut ends: Vec<Part> = Vec::new();
         let mut sum = Sum::of(parts.iter());
         for count in 0..most {
-            if self.diverges {
-                return Integral::without_value(Status::PremiseViolated);
+            if let Some(exponent) = self.diverges {
+                return divergent(exponent);
             }
             // Sums and differences of bounds drift.
             if count % 64 == 0 {
@@ -176,8 +176,8 @@ impl Integrand<'_> {
                 sum = Sum::of(parts.iter().chain(&ends));
             }
         }
-        if self.diverges {
-            return Integral::without_value(Status::PremiseViolated);
+        if let Some(exponent) = self.diverges {
+            return divergent(exponent);
         }
         let sum = Sum::of(parts.iter().chain(&ends));
         let bound = (sum.bound + sum.roundoff) * (1.0 + 1e-9);
@@ -237,7 +237,9 @@ impl Integrand<'_> {
         let (e, h) = (jet.exponent(), jet.factor());
         let room = if below { 1.0 - e } else { -1.0 - e };
         if room <= 0.0 {
-            self.diverges |= h.is_finite() && !h.contains(0.0);
+            if h.is_finite() && !h.contains(0.0) {
+                self.diverges = Some(if below { e } else { f64::NAN });
+            }
             return (0.0, f64::INFINITY, 0.0);
         }
         let whole = h * (Interval::point(x) * Interval::point(room).recip());
@@ -289,6 +291,18 @@ impl Integrand<'_> {
         // Where numbers overflow the intervals still bound the function.
         let (value, bound) = (values * Interval::point(width)).middle();
         (value, bound, 0.0)
+    }
+}
+
+/// An integral that diverges at 0, like this power of 1/x, or else at infinity.
+fn divergent(exponent: f64) -> Integral {
+    let singular = Unproven::Singular {
+        place: 0.0,
+        exponent,
+    };
+    Integral {
+        unproven: (!exponent.is_nan()).then_some(singular),
+        ..Integral::without_value(Status::PremiseViolated)
     }
 }
 

@@ -7,6 +7,8 @@
 //! 4. Euler's transformation and that of Cohen, Rodriguez Villegas and Zagier are applied after leaving out more and fewer areas. The
 //!    result with the smallest estimate is taken, if no other one that believes itself as good contradicts it.
 
+use std::borrow::Cow;
+
 use rarefy_kernels::longman::classify::{
     NEGLIGIBLE, Seen, condition, contradicted, status, sum_roundoff, tolerance,
 };
@@ -59,7 +61,7 @@ pub struct Integral {
 }
 
 /// The part of an integral that has no proof.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Unproven {
@@ -71,11 +73,20 @@ pub enum Unproven {
     Range,
     /// Samples end before the last feature.
     Samples,
+    /// Places that the form of the amplitude does not show, where abs, min, max or floor may have a step or a kink.
+    Place,
+    /// The integrand grows like |x - place|^-exponent, exponent >= 1: the integral diverges.
+    Singular {
+        /// x
+        place: f64,
+        /// The exponent.
+        exponent: f64,
+    },
 }
 
 impl Unproven {
-    const fn reason(self) -> &'static str {
-        match self {
+    fn reason(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Tail => {
                 "beyond the areas no derivative of the amplitude is bounded; an amplitude without terms that cancel or overflow far out, or a finite --upper, may have a proof"
             }
@@ -88,7 +99,15 @@ impl Unproven {
             Self::Samples => {
                 "samples beyond the areas still show features; a larger --beyond may reach their end"
             }
-        }
+            Self::Place => {
+                "the amplitude has steps, kinks or singularities whose places its form does not show: the argument of abs, min, max or floor; one that is linear or quadratic in x, or --lower and --upper at these places, may have a proof"
+            }
+            Self::Singular { place, exponent } => {
+                return Cow::Owned(format!(
+                    "the integrand grows like d^-{exponent}, d the distance from x = {place}: the integral diverges; an exponent below 1, or a range without that place, has a value"
+                ));
+            }
+        })
     }
 }
 
@@ -158,10 +177,15 @@ impl Integral {
     }
 
     /// The reason of a status other than OK, and the remedy.
-    pub fn reason(&self) -> Option<&'static str> {
-        Some(match (self.status, self.unproven) {
+    pub fn reason(&self) -> Option<Cow<'static, str>> {
+        Some(Cow::Borrowed(match (self.status, self.unproven) {
             (Status::Ok, _) => return None,
-            (Status::NotConverged, Some(part)) if self.error == f64::INFINITY => part.reason(),
+            (_, Some(part @ (Unproven::Singular { .. } | Unproven::Place))) => {
+                return Some(part.reason());
+            }
+            (Status::NotConverged, Some(part)) if self.error == f64::INFINITY => {
+                return Some(part.reason());
+            }
             (Status::NotConverged, _) => {
                 "the error estimate exceeds the tolerance; raise --rtol, or give --atol where large areas cancel, which the condition number shows"
             }
@@ -174,7 +198,7 @@ impl Integral {
             (Status::InvalidArgument, _) => {
                 "a parameter, a limit, a frequency or an order is out of range"
             }
-        })
+        }))
     }
 
     /// The same value without a status, or an error, to rely on.

@@ -65,7 +65,7 @@ impl Amplitudes {
         let right = self.parts.iter().flatten().map(|sides| &sides.right);
         right
             .into_iter()
-            .any(|side| !side.products.is_empty() || side.stable.is_some())
+            .any(|side| !side.products.is_empty() || side.stable.is_some() || side.breaks)
     }
 
     fn is_complex(&self) -> bool {
@@ -112,6 +112,7 @@ impl Amplitudes {
                 omega: omega.abs(),
                 from: lower.max(0.0),
                 to: upper,
+                mirrored: false,
             };
             if lower >= 0.0 {
                 pieces.push(right);
@@ -143,6 +144,7 @@ impl Amplitudes {
                 side: sides.left.as_ref()?,
                 from: (-upper).max(0.0),
                 to: -lower,
+                mirrored: true,
                 ..right
             });
         }

@@ -76,6 +76,7 @@ pub mod quadrature;
 pub mod sampled;
 mod sides;
 pub mod special;
+mod split;
 mod task;
 pub mod zeros;
 

@@ -5,19 +5,20 @@ use rarefy_kernels::longman::{Accelerator, Status};
 use super::beats::{Tone, beats};
 use super::definite::definite;
 use super::driver::{Imaginary, Integral, Unproven};
-use super::expression::{Evaluator, Factor, Kind, Program};
+use super::expression::{Evaluator, Expression, Factor, Kind, Program};
 use super::integrand::Farsighted;
 use super::integrate::{MOST_PHASE, Settings, oscillating};
 use super::oscillator::Oscillator;
 use super::proof::Proof;
 use super::proof::function::encloses;
 use super::sides::{self, Side, Term};
+use super::split::split;
 use crate::error::Result;
 
 /// Phase from which on the difference of two infinite integrals is tried first, and the longest one that is integrated between its limits where
 /// the difference has an error.
 const LONG: f64 = 300.0;
-const LONGEST: f64 = 2e4;
+pub(super) const LONGEST: f64 = 2e4;
 
 /// Names of the parameters of an oscillator within a program. No text can have them.
 const FREQUENCY: &str = "frequency x";
@@ -35,6 +36,8 @@ pub(super) struct Piece<'a> {
     pub(super) omega: f64,
     pub(super) from: f64,
     pub(super) to: f64,
+    /// Whether x is the negative of the integral's.
+    pub(super) mirrored: bool,
 }
 
 /// The values of one integral.
@@ -98,7 +101,10 @@ pub(super) fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Setting
     }
     let failed = |f: &&Integral| !matches!(f.status, Status::Ok | Status::NotConverged);
     if let Some(failed) = found.iter().find(failed) {
-        return Integral::without_value(failed.status);
+        return Integral {
+            unproven: failed.unproven,
+            ..Integral::without_value(failed.status)
+        };
     }
     let (mut parts, mut size) = ([Imaginary::ZERO; 2], 0.0);
     let (mut proof, mut examined) = (Proof::Monotone, f64::INFINITY);
@@ -185,8 +191,38 @@ impl Piece<'_> {
         self.better(found, row, settings)
     }
 
+    /// The integral without a look at places where the amplitude is singular.
+    pub(super) fn unsplit(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {
+        let found = self.direct(row, settings)?;
+        self.other_forms(found, row, settings)
+    }
+
     /// The integral by other forms of the amplitude, where the form that it has leads to no value or to an error above the tolerance.
     pub(super) fn better(
+        &self,
+        found: Integral,
+        row: Row<'_>,
+        settings: &Settings,
+    ) -> Result<Integral> {
+        let found = self.other_forms(found, row, settings)?;
+        if found.status == Status::Ok {
+            return Ok(found);
+        }
+        let Some(again) = split(self, row, settings)? else {
+            return Ok(found);
+        };
+        Ok(match again.unproven {
+            None if again.error < found.error => again,
+            // The status is that of the first attempt.
+            Some(_) if found.error == f64::INFINITY => Integral {
+                unproven: again.unproven,
+                ..found
+            },
+            _ => found,
+        })
+    }
+
+    fn other_forms(
         &self,
         mut found: Integral,
         row: Row<'_>,
@@ -293,6 +329,7 @@ impl Piece<'_> {
                         omega: beat.frequency,
                         from: begin,
                         to: f64::INFINITY,
+                        mirrored: self.mirrored,
                     });
                 }
             };
@@ -343,14 +380,19 @@ impl Piece<'_> {
         }
     }
 
-    /// The program of the amplitude times the oscillator.
-    pub(super) fn whole(&self, oscillator: Oscillator) -> Result<Program> {
+    /// The amplitude times the oscillator.
+    pub(super) fn product(&self, oscillator: Oscillator) -> Expression {
         let factor = match oscillator {
             Oscillator::Cos => Factor::Cos,
             Oscillator::Sin => Factor::Sin,
             Oscillator::BesselJ(_) => Factor::BesselJ,
         };
-        Program::compile(&self.side.expression.times(factor, FREQUENCY, ORDER))
+        self.side.expression.times(factor, FREQUENCY, ORDER)
+    }
+
+    /// Its program.
+    pub(super) fn whole(&self, oscillator: Oscillator) -> Result<Program> {
+        Program::compile(&self.product(oscillator))
     }
 
     pub(super) fn between(
@@ -427,5 +469,26 @@ fn unproven(value: f64) -> Integral {
         value,
         unproven: Some(Unproven::Range),
         ..Integral::without_value(Status::NotConverged)
+    }
+}
+
+/// The integral of nothing.
+pub(super) const NOTHING: Integral = Integral {
+    value: 0.0,
+    error: 0.0,
+    status: Status::Ok,
+    accelerator: Accelerator::None,
+    ..Integral::without_value(Status::Ok)
+};
+
+/// With the status that value and error have.
+pub(super) fn judged(found: Integral, settings: &Settings) -> Integral {
+    let ok = found.error <= settings.atol.max(settings.rtol * found.value.abs());
+    Integral {
+        status: if ok { Status::Ok } else { Status::NotConverged },
+        // Both parts are enclosed.
+        proof: if ok { Proof::Monotone } else { Proof::None },
+        examined: if ok { f64::INFINITY } else { 0.0 },
+        ..found
     }
 }

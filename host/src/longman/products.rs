@@ -14,14 +14,14 @@
 //!
 //! the last two by integration by parts.
 
-use rarefy_kernels::longman::{Accelerator, Status};
+use rarefy_kernels::longman::Status;
 
 use super::driver::{Imaginary, Integral};
 use super::expression::Kind;
 use super::hankel::{Product, begin, product};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
-use super::pieces::{Piece, Row, sum, total};
+use super::pieces::{NOTHING, Piece, Row, judged, sum, total};
 use super::proof::Proof;
 use super::proof::function::Function;
 use super::proof::interval::Interval;
@@ -53,6 +53,11 @@ pub(super) fn better(
     for (piece, expanded) in pieces.iter().zip(&expanded) {
         integrals.push(match expanded {
             Some(expanded) => match expanded.integral(piece, row, settings)? {
+                // It is enclosed whatever its status, which that of a sum is to know.
+                Some(integral) if pieces.len() > 1 => Integral {
+                    proof: Proof::Monotone,
+                    ..integral
+                },
                 Some(integral) => integral,
                 None => return Ok(found),
             },
@@ -260,6 +265,7 @@ impl Expanded {
             omega: part.omega,
             from: self.start,
             to: f64::INFINITY,
+            mirrored: piece.mirrored,
         });
         let parts: Vec<Piece<'_>> = parts.collect();
         let attempt = |settings: &Settings| -> Result<Option<Integral>> {
@@ -314,26 +320,5 @@ impl Expanded {
             ..NOTHING
         };
         judged(found, settings)
-    }
-}
-
-/// The integral of nothing.
-const NOTHING: Integral = Integral {
-    value: 0.0,
-    error: 0.0,
-    status: Status::Ok,
-    accelerator: Accelerator::None,
-    ..Integral::without_value(Status::Ok)
-};
-
-/// With the status that value and error have.
-fn judged(found: Integral, settings: &Settings) -> Integral {
-    let ok = found.error <= settings.atol.max(settings.rtol * found.value.abs());
-    Integral {
-        status: if ok { Status::Ok } else { Status::NotConverged },
-        // Both parts are enclosed.
-        proof: if ok { Proof::Monotone } else { Proof::None },
-        examined: if ok { f64::INFINITY } else { 0.0 },
-        ..found
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Side {
     pub(super) products: Vec<Term>,
     /// The same without cancellation or overflow, where identities fit.
     pub(super) stable: Option<Box<Side>>,
+    /// Whether it may be singular, or have a kink, inside a range.
+    pub(super) breaks: bool,
 }
 
 /// An amplitude times cosines, sines and Bessel functions.
@@ -76,6 +78,7 @@ impl Side {
             program: Program::compile(&expression)?,
             terms: terms(Waves::Trigonometric).unwrap_or_default(),
             products: terms(Waves::All).unwrap_or_default(),
+            breaks: expression.may_break(),
             expression,
         })
     }
@@ -87,6 +90,7 @@ impl Side {
             terms: Vec::new(),
             products: Vec::new(),
             stable: None,
+            breaks: false,
             expression,
         })
     }

@@ -10,6 +10,7 @@
 //!
 //! `x` is the variable of integration, `pi` and `e` are constants, every other name is a parameter. [`FUNCTIONS`] lists the functions.
 
+mod breaks;
 mod compile;
 mod evaluate;
 mod products;
@@ -21,6 +22,7 @@ use std::collections::{HashMap, HashSet};
 
 use rarefy_kernels::longman::program::{Bounded, Operation, no_special, no_special_error};
 
+pub(in crate::longman) use breaks::Breaks;
 pub use compile::Program;
 pub use evaluate::Evaluator;
 pub(in crate::longman) use products::{Harmonic, Kind, Waves};

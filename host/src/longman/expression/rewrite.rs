@@ -10,6 +10,7 @@
 //! | tanh u - tanh v, u - v a number | sinh(u - v)/(cosh u cosh v) |
 //! | 1/u - 1/v, 1 - u/v | (v - u)/(u v), (v - u)/v |
 //! | exp(u^2) erfc u | erfcx u |
+//! | exp(v) erfcx u, v + u^2 with a shared term | exp(v + u^2) erfc u |
 //! | cosh u exp v, sinh u/cosh v, exp u/exp v, ..., u and v linear in x | exponentials of u + v and u - v |
 //!
 //! Terms that u and v share are left out of u - v. The result is no better everywhere: it serves where the expression as it is leads to no value.
@@ -72,7 +73,8 @@ impl Graph {
             Ln => self.stable_logarithm(a),
             Multiply | Divide => self
                 .stable_exponentials(operation, a, b)
-                .or_else(|| self.scaled_error_function(operation, a, b)),
+                .or_else(|| self.scaled_error_function(operation, a, b))
+                .or_else(|| self.plain_error_function(operation, a, b)),
             _ => None,
         }
     }
@@ -299,6 +301,7 @@ impl Graph {
         if !kept.iter().all(|(_, sum, size)| is_trusted(*sum, *size)) {
             return None;
         }
+        shared |= self.whole_exponential(&mut kept);
         let mut sum = self.add(Node::Number(0.0));
         for (node, factor, _) in kept {
             let term = match node {
@@ -312,8 +315,30 @@ impl Graph {
         Some((shared, sum))
     }
 
+    /// Merges k expm1 u and k into k exp u.
+    fn whole_exponential(&mut self, terms: &mut Vec<(Option<u32>, f64, f64)>) -> bool {
+        let number = terms.iter().position(|(node, ..)| node.is_none());
+        let Some((place, constant)) = number.map(|place| (place, terms[place].1)) else {
+            return false;
+        };
+        for i in 0..terms.len() {
+            let (Some(node), factor, size) = terms[i] else {
+                continue;
+            };
+            if factor == constant
+                && factor != 0.0
+                && let Some((Operation::Expm1, u, _)) = self.applied(node)
+            {
+                terms[i] = (Some(self.unary(Operation::Exp, u)), factor, size);
+                terms.remove(place);
+                return true;
+            }
+        }
+        false
+    }
+
     /// The terms of a sum, each a node and its number; numbers have no node.
-    fn flatten(&self, node: u32, factor: f64, terms: &mut Vec<(Option<u32>, f64)>) {
+    pub(super) fn flatten(&self, node: u32, factor: f64, terms: &mut Vec<(Option<u32>, f64)>) {
         use Operation::*;
         if let Some(number) = self.number(node) {
             terms.push((None, factor * number));
@@ -379,6 +404,8 @@ mod tests {
             ("sqrt(1+exp(-x))-1", 50.0, 0.5 * (-50.0_f64).exp()),
             ("sqrt(x+1)-1", 1e-18, 0.5e-18),
             ("sqrt(4+exp(-x))-2", 50.0, 0.25 * (-50.0_f64).exp()),
+            ("1-sqrt(1-exp(-x))", 50.0, 0.5 * (-50.0_f64).exp()),
+            ("sqrt(1-exp(-x))-1", 50.0, -0.5 * (-50.0_f64).exp()),
             ("ln(1+x)-ln(x+4)", 1e18, -3e-18),
             ("ln(1+x)-ln(3+x)", 1e18, -2e-18),
             ("exp(1/(1+x))-1", 1e18, 1e-18),

@@ -37,6 +37,84 @@ impl Graph {
         Some(found)
     }
 
+    /// A product with erfcx(u) and exp(v) among its factors as exp(v + u^2) erfc(u), where v and u^2 have a term in common: erfcx overflows below 0 where
+    /// the product has a limit.
+    pub(super) fn plain_error_function(
+        &mut self,
+        operation: Operation,
+        a: u32,
+        b: u32,
+    ) -> Option<u32> {
+        let mut factors = Vec::new();
+        self.factors(a, false, &mut factors);
+        self.factors(b, operation == Operation::Divide, &mut factors);
+        let of = |graph: &Self, wanted: Operation| {
+            let mut places = factors.iter().enumerate();
+            places.find_map(|(place, (factor, below))| {
+                let (found, u, second) = graph.applied(*factor)?;
+                // erfcx has a second argument.
+                let fits = found == wanted && (u != second) == (wanted == Operation::Erfc);
+                (fits && !below).then_some((place, u))
+            })
+        };
+        let (scaled, u) = of(self, Operation::Erfc)?;
+        let (exponential, v) = of(self, Operation::Exp)?;
+        let square = self.binary(Operation::Multiply, u, u);
+        let opposite = self.minus(square);
+        let (shared, exponent) = self.difference_of_monomials(v, opposite)?;
+        if !shared {
+            return None;
+        }
+        let (mut found, error) = (
+            self.unary(Operation::Exp, exponent),
+            self.unary(Operation::Erfc, u),
+        );
+        found = self.product(found, error);
+        for (place, (factor, below)) in factors.iter().enumerate() {
+            if place == scaled || place == exponential {
+                continue;
+            }
+            found = if *below {
+                self.binary(Operation::Divide, found, *factor)
+            } else {
+                self.product(*factor, found)
+            };
+        }
+        Some(found)
+    }
+
+    /// a - b, where each term is a number times nodes; and whether a term of b has become part of one of a.
+    fn difference_of_monomials(&mut self, a: u32, b: u32) -> Option<(bool, u32)> {
+        let mut terms = Vec::new();
+        self.flatten(a, 1.0, &mut terms);
+        let own = terms.len();
+        self.flatten(b, -1.0, &mut terms);
+        let (mut kept, mut shared) = (Vec::<Monomial>::new(), false);
+        for (i, (node, factor)) in terms.into_iter().enumerate() {
+            let (number, nodes) = match node {
+                None => (1.0, Vec::new()),
+                Some(node) => self.monomial(node)?,
+            };
+            let number = exact_product(number, factor)?;
+            match kept.iter_mut().find(|(_, known)| *known == nodes) {
+                Some((sum, _)) => {
+                    *sum += number;
+                    shared |= i >= own;
+                }
+                None => kept.push((number, nodes)),
+            }
+        }
+        let mut sum = self.add(Node::Number(0.0));
+        for (number, nodes) in kept {
+            let mut term = self.add(Node::Number(number));
+            for node in nodes {
+                term = self.product(term, node);
+            }
+            sum = self.sum(sum, term);
+        }
+        Some((shared, sum))
+    }
+
     /// The places of erfc(u) and of exp(u^2) or 1/exp(-u^2), and u.
     fn scaled_pair(&self, factors: &[(u32, bool)]) -> Option<(usize, usize, u32)> {
         for (error, &(factor, below)) in factors.iter().enumerate() {

@@ -218,6 +218,18 @@ impl Graph {
                 let odd = self.unary(operation, a);
                 self.minus(odd)
             }
+            // J_n(-x) = (-1)^n J_n(x) for whole n.
+            (BesselJ, _, Some(b)) => match self.number(a).map(|order| order.rem_euclid(2.0)) {
+                Some(0.0) => self.binary(BesselJ, a, b),
+                Some(1.0) => {
+                    let odd = self.binary(BesselJ, a, b);
+                    self.minus(odd)
+                }
+                _ => {
+                    let minus = self.minus(b);
+                    self.binary(BesselJ, a, minus)
+                }
+            },
             _ => self.binary(operation, a, b),
         }
     }

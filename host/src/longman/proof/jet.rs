@@ -825,6 +825,12 @@ impl Jet {
         let (low, high) = (values.lo.floor(), values.hi.floor());
         if low == high && low.is_finite() {
             Self::constant(Interval::point(low))
+        } else if self.grows(span) {
+            // u - 1 < floor u <= u, and 1 <= t^e.
+            let below = self.value - Interval::ONE;
+            let mut jet = Self::rough(span, below.hull(self.value));
+            jet.exponent = self.exponent;
+            jet
         } else {
             Self::rough(span, Interval::new(low, high))
         }

@@ -1,4 +1,4 @@
-//! Bessel functions of a multiple of x, over ranges with two ends and next to 0.
+//! Bessel functions of what is linear in x, over ranges with two ends and next to 0.
 //!
 //! J_n(s) = 1/pi int_0^pi cos(n theta - s sin theta) dtheta for whole n >= 0, so that no derivative exceeds 1. For nu > -1/2 Poisson's integral
 //! makes s^-nu J_nu(s) a mean of cos(s t) with positive weights (G. N. Watson, *A Treatise on the Theory of Bessel Functions*, sections 2.2 and 3.3). So none of its derivatives
@@ -15,10 +15,11 @@ const SLACK_POWER: f64 = 1e-12;
 const MOST_ORDER: f64 = 100.0;
 
 impl Jet {
-    /// J_nu of this function, where that is a multiple of x and `order` a number; unknown otherwise.
+    /// J_nu of this function, where that is linear in x and above 0, and `order` a number; unknown otherwise.
     pub(crate) fn bessel_j(&self, order: &Self, span: &Span) -> Self {
         let nu = order.value.lo;
-        let linear = self.degree <= 1 && self.exponent.abs() == 1.0 && self.value.lo > 0.0;
+        let power = self.exponent.abs();
+        let linear = self.degree <= 1 && (power == 1.0 || power == 0.0) && self.value.lo > 0.0;
         let known = order.is_constant() && nu == order.value.hi && nu > -0.5 && nu <= MOST_ORDER;
         if !linear || !known {
             return Self::unknown(span);
@@ -26,7 +27,9 @@ impl Jet {
         if self.exponent < 0.0 {
             return self.bessel_j_below(nu);
         }
-        if span.ratio.is_infinite() {
+        // Next to 0 a sum with a number above 0 is bounded, and so is its value.
+        let bounded = self.exponent == 0.0 && span.order == 0 && self.value.is_finite();
+        if span.ratio.is_infinite() && !bounded {
             return Self::unknown(span);
         }
         let s = self.values(span);

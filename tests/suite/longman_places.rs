@@ -1,0 +1,183 @@
+//! Integrals with singularities, kinks and steps inside the range.
+//!
+//! Truths are closed forms in incomplete gamma functions and integrals of Mehler and Sonine, evaluated by mpmath 1.4 with 40 digits, as in
+//! `scripts/longman-places.py`; those of two places by its quadrature.
+
+use rarefy::Backend;
+use rarefy::longman::{Integral, Proof, Status, Task, Unproven};
+
+const INFINITY: f64 = f64::INFINITY;
+
+fn integral(amplitude: &str, oscillator: &str, frequency: f64, limits: (f64, f64)) -> Integral {
+    let task = Task::complex(amplitude, oscillator, "frequency", &["frequency"]).unwrap();
+    let integrals = task.integrals().column("frequency", vec![frequency]);
+    let integrals = integrals.lower(vec![limits.0]).upper(vec![limits.1]);
+    integrals.compute(Backend::Cpu).integrate().unwrap()[0]
+}
+
+#[track_caller]
+fn has_value(found: &Integral, right: f64, what: &str) {
+    assert_eq!(found.status, Status::Ok, "{what} {found:?}");
+    assert_eq!(found.proof, Proof::Monotone, "{what} {found:?}");
+    let off = (found.value - right).abs();
+    assert!(
+        off <= found.error + 2e-16 * right.abs(),
+        "{what} {found:?} {right}"
+    );
+    assert!(found.error <= 1e-10 * right.abs(), "{what} {found:?}");
+}
+
+#[test]
+fn singularities_inside_the_range_are_integrated() {
+    let all = (0.0, INFINITY);
+    for (amplitude, oscillator, frequency, right) in [
+        ("abs(x-1)^(-0.5)", "cos", 2.0, -0.823_144_353_629_975_4),
+        (
+            "abs(x-1)^(-0.5)*exp(-x)",
+            "sin",
+            2.0,
+            1.036_934_042_598_620_7,
+        ),
+        (
+            "abs(x-1)^(-0.999)*exp(-x)",
+            "cos",
+            2.0,
+            -305.423_067_016_873_6,
+        ),
+        (
+            "sqrt(abs(1-x))*exp(-x)",
+            "cos",
+            2.0,
+            0.238_896_029_635_018_47,
+        ),
+        // At a zero of the oscillator.
+        (
+            "abs(x-0.7853981633974483)^(-0.5)*exp(-x)",
+            "cos",
+            2.0,
+            0.280_135_021_634_250_74,
+        ),
+        // The place 1/3 is rounded.
+        (
+            "abs(3*x-1)^(-0.5)*exp(-x)",
+            "cos",
+            2.0,
+            0.647_076_997_447_464_6,
+        ),
+        ("ln(abs(x-1))*exp(-x)", "cos", 2.0, 0.150_385_151_383_229_49),
+        (
+            "ln(abs(x^2-4))*exp(-x)",
+            "sin",
+            2.0,
+            0.639_241_552_707_899_5,
+        ),
+        (
+            "ln(abs(x^2-2))*exp(-x)",
+            "cos",
+            2.0,
+            0.445_692_917_912_785_9,
+        ),
+        ("1/sqrt(abs(x^2-1))", "cos", 3.0, -1.000_443_267_016_500_3),
+        (
+            "x/sqrt(abs(x^2-1))",
+            "bessel:0",
+            3.0,
+            -0.282_957_496_180_192_75,
+        ),
+        // Two places that nearly coincide.
+        (
+            "abs(x-1)^(-0.5)*abs(x-1.0000001)^(-0.4)*exp(-x)",
+            "cos",
+            2.0,
+            -1.888_517_535_291_583_6,
+        ),
+    ] {
+        let found = integral(amplitude, oscillator, frequency, all);
+        has_value(&found, right, amplitude);
+    }
+}
+
+/// At the lower limit, at the upper one, and a hair beyond them.
+#[test]
+fn singularities_at_limits_are_integrated() {
+    let amplitude = "abs(x-1)^(-0.5)";
+    for (lower, right) in [
+        (1.0, -1.174_644_394_387_893_5),
+        (1.0 + 1e-9, -1.174_618_074_949_875_1),
+        (1.0 - 1e-9, -1.174_670_713_824_374_3),
+    ] {
+        let found = integral(amplitude, "cos", 2.0, (lower, INFINITY));
+        has_value(&found, right, &format!("{amplitude} from {lower}"));
+    }
+    let right = -0.408_488_655_535_789_15;
+    let found = integral("1/sqrt(1-x^2)", "cos", 3.0, (0.0, 1.0));
+    has_value(&found, right, "pi/2 J_0(3)");
+    let found = integral("1/sqrt(1-x^2)", "cos", 3.0, (-1.0, 1.0));
+    has_value(&found, 2.0 * right, "pi J_0(3)");
+    let amplitude = "abs(x+1)^(-0.5)*exp(-x^2)";
+    let found = integral(amplitude, "exp", 2.0, (-INFINITY, INFINITY));
+    has_value(&found, 0.497_079_174_385_858_6, amplitude);
+    let imaginary = found.imaginary.unwrap();
+    assert!((imaginary.value + 0.774_154_945_953_617_4).abs() <= imaginary.error);
+}
+
+#[test]
+fn kinks_and_steps_are_integrated() {
+    for (amplitude, oscillator, frequency, right) in [
+        ("abs(x-1)*exp(-x)", "cos", 2.0, 0.249_698_262_405_250_4),
+        ("max(0,1-x)", "cos", 2.0, 0.354_036_709_136_785_6),
+        ("min(x,1)*exp(-x)", "sin", 2.0, 0.224_636_118_016_587_68),
+        ("floor(x)*exp(-x)", "cos", 2.0, -0.132_839_150_604_608_76),
+        ("sign(x-1)*exp(-x)", "cos", 2.0, -0.528_846_209_661_100_3),
+        // The place of this kink is not seen by its form.
+        ("min(1,(x/2)^(-1.5))", "cos", 1.0, 0.135_884_367_618_418_42),
+    ] {
+        let found = integral(amplitude, oscillator, frequency, (0.0, INFINITY));
+        has_value(&found, right, amplitude);
+    }
+}
+
+/// A place far out, with a phase of two thousand.
+#[test]
+fn a_place_far_out_costs_digits_and_no_more() {
+    let task = Task::oscillating("abs(x-1000)^(-0.5)", "cos", "2", &[]).unwrap();
+    let found = task.integrals().tolerance(1e-8).integrate().unwrap()[0];
+    let off = (found.value + 0.651_309_045_699_142_5).abs();
+    assert_eq!(found.status, Status::Ok, "{found:?}");
+    assert!(off <= found.error, "{found:?}");
+    // Beyond all that can be followed there is no value, rather than a wrong one.
+    for place in ["1e6", "1e9", "1e15"] {
+        let amplitude = format!("abs(x-{place})^(-0.5)");
+        let found = integral(&amplitude, "cos", 2.0, (0.0, INFINITY));
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+    }
+}
+
+#[test]
+fn divergent_singularities_are_named() {
+    for (amplitude, oscillator, limits, at, power) in [
+        ("1/(x-1)", "cos", (0.0, INFINITY), 1.0, 1.0),
+        ("1/(x-1)", "cos", (0.0, 3.0), 1.0, 1.0),
+        ("abs(x-2)^(-1.5)*exp(-x)", "sin", (0.0, INFINITY), 2.0, 1.5),
+        ("exp(-x)/(x^2-4)", "bessel:1", (0.0, INFINITY), 2.0, 1.0),
+        ("exp(-x^2)/(x+3)^2", "cos", (-INFINITY, INFINITY), -3.0, 2.0),
+    ] {
+        let found = integral(amplitude, oscillator, 1.0, limits);
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+        let Some(Unproven::Singular { place, exponent }) = found.unproven else {
+            panic!("{amplitude} {found:?}");
+        };
+        assert_eq!((place, exponent), (at, power), "{amplitude}");
+        let reason = found.reason().unwrap();
+        let words = format!("d^-{power}, d the distance from x = {at}:");
+        assert!(reason.contains(&words), "{reason}");
+    }
+}
+
+#[test]
+fn places_that_the_form_does_not_show_are_said_to_be_unknown() {
+    let found = integral("abs(cos(x)-x/9)^(-0.5)", "cos", 1.0, (0.0, INFINITY));
+    assert_ne!(found.status, Status::Ok, "{found:?}");
+    assert_eq!(found.unproven, Some(Unproven::Place));
+    assert!(found.reason().unwrap().contains("linear or quadratic"));
+}
