@@ -174,6 +174,49 @@ fn divergent_singularities_are_named() {
     }
 }
 
+/// The places 1/3, sqrt 2 and 0.1 +- 6e-10 are rounded, so that what lies between them and a limit, or each other, is not known. By quadrature between the exact
+/// places the fourth is 5.6195, and the last 6.0008.
+#[test]
+fn rounded_places_next_to_limits_or_each_other_are_not_ok() {
+    let third = 1.0 / 3.0;
+    for (amplitude, lower) in [
+        ("abs(3*x-1)^(-0.9)*exp(-x)", third),
+        ("abs(3*x-1)^(-0.5)*exp(-x)", third),
+        ("abs(x^2-2)^(-0.5)*exp(-x)", 2f64.sqrt()),
+        (
+            "abs(3*x-1)^(-0.5)*abs(x-0.3333333333333333)^(-0.4)*exp(-x)",
+            0.0,
+        ),
+        (
+            "abs(x^2-2)^(-0.5)*abs(x-1.4142135623730951)^(-0.4)*exp(-x)",
+            0.0,
+        ),
+        ("abs(x^2-0.2*x+0.01)^(-0.4)*exp(-x)", 0.0),
+    ] {
+        let found = integral(amplitude, "cos", 2.0, (lower, INFINITY));
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+    }
+    // To the tolerance that the rounding leaves there is a value.
+    let task = Task::oscillating("abs(3*x-1)^(-0.5)*exp(-x)", "cos", "2", &[]).unwrap();
+    let integrals = task.integrals().lower(vec![third]).tolerance(1e-6);
+    let found = integrals.integrate().unwrap()[0];
+    assert_eq!(found.status, Status::Ok, "{found:?}");
+    let off = (found.value - 0.168_396_010_953_043).abs();
+    assert!(off <= found.error, "{found:?} {off}");
+}
+
+/// Both sides of an odd integrand diverge at 0: nothing cancels.
+#[test]
+fn an_odd_integrand_that_diverges_has_no_value() {
+    let all = (-INFINITY, INFINITY);
+    for amplitude in ["exp(-x^2)/x", "1/x", "1/x^3"] {
+        let found = integral(amplitude, "cos", 1.0, all);
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+    }
+    let found = integral("x*exp(-x^2)", "cos", 1.0, all);
+    assert_eq!((found.status, found.value), (Status::Ok, 0.0), "{found:?}");
+}
+
 #[test]
 fn places_that_the_form_does_not_show_are_said_to_be_unknown() {
     let found = integral("abs(cos(x)-x/9)^(-0.5)", "cos", 1.0, (0.0, INFINITY));

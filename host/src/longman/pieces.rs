@@ -109,10 +109,11 @@ pub(super) fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Setting
     let (mut parts, mut size) = ([Imaginary::ZERO; 2], 0.0);
     let (mut proof, mut examined) = (Proof::Monotone, f64::INFINITY);
     for (piece, f) in pieces.iter().zip(found) {
-        // Nothing is left of a piece with the factor 0 but that it exists.
+        // Nothing is left of a piece with the factor 0 but that it exists, of which an estimate above the value is no sign.
         let part = &mut parts[usize::from(piece.imaginary)];
         if piece.factor == 0.0 {
-            part.error += if f.error < f64::INFINITY {
+            let exists = f.status == Status::Ok || f.error < f.value.abs();
+            part.error += if exists {
                 0.0
             } else {
                 f64::INFINITY

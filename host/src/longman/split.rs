@@ -1,6 +1,6 @@
 //! Integrals of amplitudes with integrable singularities, kinks or steps inside the range.
 //!
-//! The range is divided at the places where the amplitude is singular or has a kink ([`Breaks`](super::expression::Breaks)), as |x - c|^-q, ln |x^2 - a^2| and max(0, 1 - x) have. On both sides of
+//! The range is divided at the places where the amplitude is singular or has a kink (`expression::breaks`), as |x - c|^-q, ln |x^2 - a^2| and max(0, 1 - x) have. On both sides of
 //! a place c the integrand is a function of y = |x - c|, whose power at y = 0 intervals enclose ([`definite`]). So an integral that diverges there is
 //! found too. The tail is Longman's from a few periods beyond the last place on. Cosine and sine far out have the phase of that place apart:
 //!
@@ -355,6 +355,12 @@ fn ranges(places: &[Place], from: f64, to: f64) -> Ranges<'_> {
     let mut ends: Vec<(f64, Option<&Place>)> = vec![(from, below)];
     ends.extend(inside.iter().map(|place| (place.at, Some(*place))));
     ends.push((to, above));
+    // A rounded place may lie on either side of a limit that has its number.
+    for (limit, place) in [(from, below), (to, above)] {
+        if let Some(place) = place.filter(|place| place.at == limit && place.error > 0.0) {
+            ranges.edges.push((place, 4.0 * place.error));
+        }
+    }
     for pair in ends.windows(2) {
         let [(low, left), (high, right)] = [pair[0], pair[1]];
         let middle = if high < f64::INFINITY {

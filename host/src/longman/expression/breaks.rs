@@ -234,7 +234,6 @@ impl Graph {
 
     /// The node with x = place + sign y, as a function of y.
     fn from_place(&mut self, root: u32, place: u32, sign: f64) -> u32 {
-        use Operation::*;
         let x = self.add(Node::X);
         let y = if sign < 0.0 { self.opposite(x) } else { x };
         let mut new = Vec::with_capacity(root as usize + 1);
@@ -297,6 +296,10 @@ impl Graph {
             && let Some((k, w)) = self.logarithm_times(u)
         {
             return self.binary(Power, w, k);
+        }
+        // Of min and max a number may be left.
+        if self.number(u).is_some() && self.number(v).is_some() {
+            return self.exact(operation, u, v);
         }
         self.binary(operation, u, v)
     }

@@ -22,7 +22,6 @@ use std::collections::{HashMap, HashSet};
 
 use rarefy_kernels::longman::program::{Bounded, Operation, no_special, no_special_error};
 
-pub(in crate::longman) use breaks::Breaks;
 pub use compile::Program;
 pub use evaluate::Evaluator;
 pub(in crate::longman) use products::{Harmonic, Kind, Waves};

@@ -160,7 +160,7 @@ impl Graph {
         }
     }
 
-    /// The nodes that an expression needs; its root.
+    /// The nodes that an expression needs; its root. What is not folded, because its number would be rounded, stays so.
     pub(super) fn copy(&mut self, expression: &Expression) -> u32 {
         let nodes = &expression.nodes;
         let used = used(nodes, expression.root);
@@ -169,7 +169,7 @@ impl Graph {
             place[i] = match *node {
                 _ if !used[i] => continue,
                 Node::Apply(operation, a, b) => {
-                    self.binary(operation, place[a as usize], place[b as usize])
+                    self.add(Node::Apply(operation, place[a as usize], place[b as usize]))
                 }
                 node => self.copied(node, &expression.parameters),
             };
