@@ -113,11 +113,7 @@ pub(super) fn total(pieces: &[Piece<'_>], found: &[Integral], settings: &Setting
         let part = &mut parts[usize::from(piece.imaginary)];
         if piece.factor == 0.0 {
             let exists = f.status == Status::Ok || f.error < f.value.abs();
-            part.error += if exists {
-                0.0
-            } else {
-                f64::INFINITY
-            };
+            part.error += if exists { 0.0 } else { f64::INFINITY };
         } else {
             part.value += piece.factor * f.value;
             part.error += piece.factor.abs() * (f.error + f64::EPSILON * f.value.abs());

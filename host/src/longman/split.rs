@@ -64,7 +64,7 @@ pub(super) fn split(
     let (places, unknown) = places(piece, row)?;
     let inside =
         |place: &&Place| place.at + place.error >= piece.from && place.at - place.error <= piece.to;
-    let last = places.iter().filter(inside).next_back();
+    let last = places.iter().rfind(inside);
     if last.is_none() && !unknown {
         return Ok(None);
     }
@@ -225,7 +225,7 @@ impl<'p, 'a> Split<'p, 'a> {
         }
         found.condition = size / found.value.abs();
         found.accelerator = accelerator;
-        if !(found.error < f64::INFINITY) {
+        if !found.error.is_finite() {
             return Ok(None);
         }
         Ok(Some(judged(found, settings)))

@@ -53,7 +53,7 @@ impl Expression {
         let (places, unknown) = graph.places(root);
         let known = places.into_iter().map(|place| {
             let [above, below] = [1.0, -1.0].map(|sign| {
-                let root = graph.from_place(root, place, sign);
+                let root = graph.at_place(root, place, sign);
                 complete(&graph, root)
             });
             Break {
@@ -233,7 +233,7 @@ impl Graph {
     }
 
     /// The node with x = place + sign y, as a function of y.
-    fn from_place(&mut self, root: u32, place: u32, sign: f64) -> u32 {
+    fn at_place(&mut self, root: u32, place: u32, sign: f64) -> u32 {
         let x = self.add(Node::X);
         let y = if sign < 0.0 { self.opposite(x) } else { x };
         let mut new = Vec::with_capacity(root as usize + 1);

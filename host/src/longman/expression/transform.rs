@@ -160,7 +160,7 @@ impl Graph {
         }
     }
 
-    /// The nodes that an expression needs; its root. What is not folded, because its number would be rounded, stays so.
+    /// The nodes that an expression needs; its root. Numbers that folding would round stay apart.
     pub(super) fn copy(&mut self, expression: &Expression) -> u32 {
         let nodes = &expression.nodes;
         let used = used(nodes, expression.root);
