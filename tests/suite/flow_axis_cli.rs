@@ -172,7 +172,7 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
         ),
         (
             "tube --delta 1 --section slit --precision f32",
-            "f64 for a slit",
+            "f64 for a tube",
         ),
     ] {
         refused(at, &words(line), what);
