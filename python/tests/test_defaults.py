@@ -56,6 +56,25 @@ def test_cavities() -> None:
         assert usual[name].default == parameters[name], name
 
 
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("", {}),
+        ("--section rectangle:2 --accommodation 0.8", {"section": "rectangle:2", "accommodation": 0.8}),
+        ("--section slit --model bgk", {"section": "slit", "model": "bgk"}),
+        ("--model polyatomic --z-rot 3", {"model": "polyatomic", "z_rot": 3.0}),
+        ("--accuracy 1e-7", {"accuracy": 1e-7}),
+    ],
+)
+def test_tubes(line: str, options: dict[str, Any]) -> None:
+    (row,) = command(f"tube --delta 0.5 {line}")["result"]["tube"]
+    flow = rarefy.tube(0.5, **options)
+    assert (flow.g_p, flow.g_t) == pytest.approx((row["g_p"], row["g_t"]), rel=1e-12)
+    errors = flow.discretisation_error
+    assert errors is not None
+    assert errors["g_p"]["total"] == pytest.approx(row["discretisation_error"]["g_p"], rel=1e-6, abs=1e-12)
+
+
 @pytest.mark.parametrize(("n", "box", "method"), [(20, (-6.5, 6.5), "spectral"), (12, (-9.0, 9.0), "fast")])
 def test_relaxations(n: int, box: tuple[float, float], method: str) -> None:
     run = command(f"relax --grid {n} --vmax {box[1]} --steps 2 --no-verify")

@@ -66,6 +66,28 @@ def test_poiseuille_flow_as_in_the_tables() -> None:
         rarefy.poiseuille(1.0, precision="f32")
 
 
+def test_tubes_over_rarefaction() -> None:
+    rows = rarefy.tube([1e-9, 0.1, 10.0], model="bgk")
+    # Without collisions 8/(3 sqrt pi); then a separate program, to its last digit.
+    assert rows.g_p == pytest.approx([8.0 / (3.0 * np.sqrt(np.pi)), 1.4041, 3.5641], rel=2e-4)
+    assert (rows.errors("g_p") < 2e-6 * rows.g_p).all()
+    assert rows.plot().get_ylabel() == "g_p"
+    assert rarefy.tube(1.0, verify=False).discretisation_error is None
+    sharp = rarefy.tube(1.0, accuracy=1e-8)
+    assert sharp.accuracy is not None
+    assert sharp.accuracy["reached"]
+    with pytest.raises(ValueError, match="1e-9 to 300"):
+        rarefy.tube(301.0)
+    with pytest.raises(ValueError, match="rectangle:RATIO"):
+        rarefy.tube(1.0, section="square")
+    with pytest.raises(ValueError, match="0.01 to 1"):
+        rarefy.tube(1.0, section="slit", accommodation=1e-3)
+    with pytest.raises(TypeError, match="polyatomic"):
+        rarefy.tube(1.0, z_rot=3.0)
+    with pytest.raises(TypeError, match="leave verify out"):
+        rarefy.tube(1.0, verify=True, accuracy=1e-3)
+
+
 @pytest.mark.filterwarnings("ignore::rarefy.RarefyWarning")
 def test_plates_by_the_collision_integral() -> None:
     for flow, flux in ((rarefy.couette, 0.346122), (rarefy.fourier, 0.431726), (rarefy.poiseuille, 1.364589)):

@@ -6,7 +6,7 @@ oscillatory integrals  `longman`, `longman_between`, `hankel`, `fourier_cos`, `f
 collision integral     `collide`, `Relaxation`, `CellCollisions`, `rates`
 energy space           `Isotropic`, `isotropic_rates`, `Market`
 flows                  `shock`, `cavity`, `couette`, `fourier`, `poiseuille`, `Simulation`, `units`;
-                       past bodies `flow`; lists of a parameter give a `Sweep`
+                       past bodies `flow`; along ducts `tube`; lists of a parameter give a `Sweep`
 files and devices      `load`, `doctor`
 =====================  ====================================================================================
 
@@ -43,6 +43,7 @@ from .flows import (
     ShockResult,
     Simulation,
     Sweep,
+    TubeResult,
     Units,
     cavity,
     couette,
@@ -51,6 +52,7 @@ from .flows import (
     inflow,
     poiseuille,
     shock,
+    tube,
     units,
     wall,
 )
@@ -111,6 +113,7 @@ __all__ = [
     "Simulation",
     "Spectrum",
     "Sweep",
+    "TubeResult",
     "Units",
     "__version__",
     "bkw",
@@ -145,6 +148,7 @@ __all__ = [
     "shock",
     "std",
     "sum",
+    "tube",
     "two_maxwellians",
     "units",
     "var",

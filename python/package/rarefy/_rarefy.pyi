@@ -236,6 +236,15 @@ def flow_case(
     backend: str = "auto",
     precision: str = "f64",
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, _Array], dict[str, _Array], dict[str, Any]]: ...
+def duct_flow(
+    delta: float,
+    section: str,
+    model: str,
+    accommodation: float,
+    rotation: dict[str, Any] | None = None,
+    verify: bool | None = None,
+    accuracy: float | None = None,
+) -> tuple[list[float], dict[str, Any]]: ...
 
 class Problem:
     @staticmethod

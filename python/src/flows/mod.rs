@@ -1,6 +1,7 @@
 //! Flows: problems, solutions in time, and steady ones.
 
 mod bodies;
+mod duct;
 mod problem;
 mod results;
 mod steady;
@@ -35,6 +36,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(steady::gradient, m)?)?;
     m.add_function(wrap_pyfunction!(steady::directions, m)?)?;
     m.add_function(wrap_pyfunction!(bodies::flow_case, m)?)?;
+    m.add_function(wrap_pyfunction!(duct::duct_flow, m)?)?;
     m.add_function(wrap_pyfunction!(steady::velocities_of_plates, m)?)?;
     m.add_function(wrap_pyfunction!(units, m)?)
 }

@@ -11,6 +11,7 @@ from .plates import PlatesResult, couette, fourier, poiseuille
 from .shock import ShockResult, shock
 from .simulation import Simulation, inflow, wall
 from .sweep import Sweep
+from .tubes import TubeResult, tube
 from .units import Units, units
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "ShockResult",
     "Simulation",
     "Sweep",
+    "TubeResult",
     "Units",
     "cavity",
     "couette",
@@ -29,6 +31,7 @@ __all__ = [
     "inflow",
     "poiseuille",
     "shock",
+    "tube",
     "units",
     "wall",
 ]
