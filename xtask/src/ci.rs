@@ -46,7 +46,7 @@ const BUILD: Stage = stage(
 const TESTS: Stage = stage("tests", &["test", "--workspace"]);
 
 /// Stages that only check. They run beside the others, in a target folder of their own.
-const CHECKS: [Stage; 4] = [
+const CHECKS: [Stage; 3] = [
     stage(
         "lints without features",
         &[
@@ -66,20 +66,6 @@ const CHECKS: [Stage; 4] = [
             "--package",
             "rarefy-simt",
             "--no-default-features",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    ),
-    stage(
-        "lints of views",
-        &[
-            "clippy",
-            "--package",
-            "rarefy",
-            "--no-default-features",
-            "--features",
-            "nalgebra,ndarray",
             "--",
             "-D",
             "warnings",
@@ -125,10 +111,11 @@ fn run_beside(copy_of_command: &Receiver<PathBuf>) -> Result<()> {
     run_quietly("PTX matches its sources", &mut command)
 }
 
-/// Lints of all targets, with the peers of the benches where the tools that build GMP are here.
+/// Lints of all targets, with the views of other libraries, and with the peers of the benches where the tools that build GMP are here.
 fn lints() -> Command {
     let mut command = cargo();
     command.args(["clippy", "--workspace", "--all-targets"]);
+    command.args(["--features", "rarefy/nalgebra,rarefy/ndarray"]);
     if installed("m4") && installed("make") {
         command.args(["--features", "rarefy/peers"]);
     } else {

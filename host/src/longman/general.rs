@@ -17,9 +17,10 @@ use super::driver::{Imaginary, Integral};
 use super::expression::{Expression, Program};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
-use super::pieces::{Piece, Row, sum};
+use super::pieces::{Piece, Row};
 use super::products;
 use super::sides::{Parity, Sides};
+use super::split;
 use crate::error::Result;
 
 /// The oscillator of an integral.
@@ -167,7 +168,8 @@ impl Amplitudes {
         let Some(([piece], false)) = pieces.as_ref().map(|(p, complex)| (&p[..], *complex)) else {
             return Ok(found);
         };
-        let found = piece.better(found, row, settings)?;
+        let found = piece.other_forms(found, row, settings)?;
+        let found = split::better(found, piece, row, settings)?;
         Ok(Integral {
             imaginary: None,
             ..products::better(std::slice::from_ref(piece), found, row, settings)?
@@ -209,7 +211,7 @@ impl Amplitudes {
         } else {
             pieces
         };
-        let found = sum(&pieces, row, settings)?;
+        let found = split::sum(&pieces, row, settings)?;
         let found = products::better(&pieces, found, row, settings)?;
         let scaled = |value: f64| if value == 0.0 { 0.0 } else { sign * value };
         let imaginary = found.imaginary.filter(|_| complex);

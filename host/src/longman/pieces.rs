@@ -12,7 +12,6 @@ use super::oscillator::Oscillator;
 use super::proof::Proof;
 use super::proof::function::encloses;
 use super::sides::{self, Side, Term};
-use super::split::split;
 use crate::error::Result;
 
 /// Phase from which on the difference of two infinite integrals is tried first, and the longest one that is integrated between its limits where
@@ -47,11 +46,24 @@ pub(super) struct Row<'a> {
     pub(super) values: &'a [f64],
 }
 
-/// The sum of pieces, real and imaginary part apart.
-pub(super) fn sum(pieces: &[Piece<'_>], row: Row<'_>, settings: &Settings) -> Result<Integral> {
+/// A way to the integral of a piece.
+pub(super) type Way = fn(&Piece<'_>, Row<'_>, &Settings) -> Result<Integral>;
+
+/// The integral of a piece over its range as a whole.
+pub(super) fn whole(piece: &Piece<'_>, row: Row<'_>, settings: &Settings) -> Result<Integral> {
+    piece.integral(row, settings)
+}
+
+/// The sum of pieces, real and imaginary part apart, each by the same way.
+pub(super) fn sum(
+    pieces: &[Piece<'_>],
+    row: Row<'_>,
+    settings: &Settings,
+    integral: Way,
+) -> Result<Integral> {
     let mut found = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        found.push(piece.integral(row, settings)?);
+        found.push(integral(piece, row, settings)?);
         if matches!(
             found.last().map(|f| f.status),
             Some(Status::PremiseViolated | Status::NotFinite | Status::InvalidArgument)
@@ -75,7 +87,7 @@ pub(super) fn sum(pieces: &[Piece<'_>], row: Row<'_>, settings: &Settings) -> Re
     for (piece, found) in pieces.iter().zip(&mut found) {
         let error = piece.factor.abs() * found.error;
         if error > share && error < f64::INFINITY && wanted > 0.0 {
-            let again = piece.integral(row, &strict(piece.factor))?;
+            let again = integral(piece, row, &strict(piece.factor))?;
             if again.error < found.error {
                 *found = again;
             }
@@ -176,6 +188,7 @@ impl Piece<'_> {
         program.parameters().iter().map(value).collect()
     }
 
+    /// The integral of the range as a whole.
     pub(super) fn integral(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {
         // Without an oscillator intervals would follow every wave.
         if self.wave.is_none() && self.to == f64::INFINITY {
@@ -185,41 +198,11 @@ impl Piece<'_> {
             }
         }
         let found = self.direct(row, settings)?;
-        self.better(found, row, settings)
-    }
-
-    /// The integral without a look at places where the amplitude is singular.
-    pub(super) fn unsplit(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {
-        let found = self.direct(row, settings)?;
         self.other_forms(found, row, settings)
     }
 
     /// The integral by other forms of the amplitude, where the form that it has leads to no value or to an error above the tolerance.
-    pub(super) fn better(
-        &self,
-        found: Integral,
-        row: Row<'_>,
-        settings: &Settings,
-    ) -> Result<Integral> {
-        let found = self.other_forms(found, row, settings)?;
-        if found.status == Status::Ok {
-            return Ok(found);
-        }
-        let Some(again) = split(self, row, settings)? else {
-            return Ok(found);
-        };
-        Ok(match again.unproven {
-            None if again.error < found.error => again,
-            // The status is that of the first attempt.
-            Some(_) if found.error == f64::INFINITY => Integral {
-                unproven: again.unproven,
-                ..found
-            },
-            _ => found,
-        })
-    }
-
-    fn other_forms(
+    pub(super) fn other_forms(
         &self,
         mut found: Integral,
         row: Row<'_>,
@@ -337,7 +320,12 @@ impl Piece<'_> {
                 add(beat.sine, Some(Oscillator::Sin));
             }
         }
-        Ok(Some(sum(&pieces, row, settings)?))
+        Ok(Some(sum(
+            &pieces,
+            row,
+            settings,
+            |piece, row, settings| piece.integral(row, settings),
+        )?))
     }
 
     fn direct(&self, row: Row<'_>, settings: &Settings) -> Result<Integral> {

@@ -21,12 +21,13 @@ use super::expression::Kind;
 use super::hankel::{Product, begin, product};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
-use super::pieces::{NOTHING, Piece, Row, judged, sum, total};
+use super::pieces::{NOTHING, Piece, Row, judged, total};
 use super::proof::Proof;
 use super::proof::function::Function;
 use super::proof::interval::Interval;
 use super::proof::jet::{Jet, Span};
 use super::sides::{Side, Term};
+use super::split;
 use crate::error::Result;
 
 /// Longest phase of all factors together up to where they are expanded.
@@ -61,7 +62,7 @@ pub(super) fn better(
                 Some(integral) => integral,
                 None => return Ok(found),
             },
-            None => piece.integral(row, settings)?,
+            None => split::integral(piece, row, settings)?,
         });
     }
     let again = total(pieces, &integrals, settings);
@@ -269,7 +270,7 @@ impl Expanded {
         });
         let parts: Vec<Piece<'_>> = parts.collect();
         let attempt = |settings: &Settings| -> Result<Option<Integral>> {
-            let tail = sum(&parts, row, settings)?;
+            let tail = split::sum(&parts, row, settings)?;
             let head = if head.from < head.to {
                 head.between(&program, row, self.phase, settings)?
             } else {

@@ -16,7 +16,7 @@ use super::driver::{Integral, Unproven};
 use super::expression::{Evaluator, Expression, Program};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
-use super::pieces::{LONGEST, NOTHING, Piece, Row, judged, sum};
+use super::pieces::{self, LONGEST, NOTHING, Piece, Row, judged};
 use super::sides::Side;
 use crate::error::Result;
 use rarefy_kernels::longman::{Accelerator, Status};
@@ -52,12 +52,42 @@ struct Ranges<'a> {
     edges: Vec<(&'a Place, f64)>,
 }
 
-/// The integral of a piece by its places; none where it has none in the range.
-pub(super) fn split(
+/// The integral of a piece, divided at its places where the whole has no value or an error above the tolerance.
+pub(super) fn integral(piece: &Piece<'_>, row: Row<'_>, settings: &Settings) -> Result<Integral> {
+    better(piece.integral(row, settings)?, piece, row, settings)
+}
+
+/// The sum of such integrals, real and imaginary part apart.
+pub(super) fn sum(pieces: &[Piece<'_>], row: Row<'_>, settings: &Settings) -> Result<Integral> {
+    pieces::sum(pieces, row, settings, integral)
+}
+
+/// The integral by places, where `found` has no value or an error above the tolerance.
+pub(super) fn better(
+    found: Integral,
     piece: &Piece<'_>,
     row: Row<'_>,
     settings: &Settings,
-) -> Result<Option<Integral>> {
+) -> Result<Integral> {
+    if found.status == Status::Ok {
+        return Ok(found);
+    }
+    let Some(again) = by_places(piece, row, settings)? else {
+        return Ok(found);
+    };
+    Ok(match again.unproven {
+        None if again.error < found.error => again,
+        // The status is that of the first attempt.
+        Some(_) if found.error == f64::INFINITY => Integral {
+            unproven: again.unproven,
+            ..found
+        },
+        _ => found,
+    })
+}
+
+/// The integral of a piece by its places; none where it has none in the range.
+fn by_places(piece: &Piece<'_>, row: Row<'_>, settings: &Settings) -> Result<Option<Integral>> {
     if !piece.side.breaks {
         return Ok(None);
     }
@@ -291,7 +321,7 @@ impl<'p, 'a> Split<'p, 'a> {
             let status = matches!(found.status, Status::Ok | Status::NotConverged);
             status && found.error < f64::INFINITY && found.unproven.is_none()
         };
-        let found = piece.unsplit(self.row, settings)?;
+        let found = piece.integral(self.row, settings)?;
         if found.status == Status::Ok {
             return Ok(Some(found));
         }
@@ -314,12 +344,12 @@ impl<'p, 'a> Split<'p, 'a> {
             from: begin - place.at,
             ..piece
         });
-        let mut found = sum(&parts, self.row, settings)?;
+        let mut found = pieces::sum(&parts, self.row, settings, pieces::whole)?;
         // The factors have the error of the phase, and the begin the rounding of a difference.
         let rounding = 2.0 * f64::EPSILON * (1.0 + phase) + omega * place.error;
         let mut both = 0.0;
         for part in &parts {
-            let part = part.unsplit(self.row, settings)?;
+            let part = part.integral(self.row, settings)?;
             both += part.value.abs() + part.error;
         }
         let by = 2.0 * (place.error + f64::EPSILON * begin);
