@@ -8,37 +8,13 @@ Each integral is one run of `rarefy longman`. Truths are closed forms: incomplet
 Functions, sections 8.2, 10.9 and 10.22), Laplace transforms; and mpmath's quadrature where two places are near each other.
 """
 
-import json
 import random
-import subprocess
-import sys
-from typing import NamedTuple
 
-from mpmath import (
-    besselj, bessely, cos, e1, euler, exp, gamma, gammainc, hyp1f1, hyper, log, mp, mpc, mpf, pi, quad, sin, sqrt,
-)
+from longman_campaign import Integral, campaign, power, within
+from mpmath import besselj, bessely, cos, e1, euler, exp, gamma, gammainc, hyp1f1, hyper, log, mp, mpc, mpf, pi, quad, sin, sqrt
 
 mp.dps = 30
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
-
-
-class Integral(NamedTuple):
-    """An amplitude times an oscillator between limits; no truth where the integral diverges."""
-
-    amplitude: str
-    oscillator: str
-    frequency: float
-    truth: mpf | None
-    lower: float = 0.0
-    upper: float = float("inf")
-
-
-def within(low: float, high: float) -> float:
-    return random.uniform(low, high)
-
-
-def power(low: float, high: float) -> float:
-    return 10 ** random.uniform(low, high)
 
 
 def exponent() -> float:
@@ -179,41 +155,5 @@ def divergent() -> Integral:
     return Integral(f"{text}*exp(-x)", wave, w, None, random.choice([0.0, c / 2]), random.choice([float("inf"), 2 * c]))
 
 
-def verdict(rarefy: str, one: Integral) -> str:
-    tolerance = random.choice(TOLERANCES)
-    line = [rarefy, "longman", "--json", "--quiet", "--amplitude", one.amplitude, "--oscillator", one.oscillator]
-    line += [f"--frequency={one.frequency!r}", f"--lower={one.lower!r}", f"--upper={one.upper!r}", "--rtol", repr(tolerance)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        return "failed"
-    found = json.loads(done.stdout)["result"]
-    if found["status"] != "OK":
-        return "refused"
-    if one.truth is None:
-        return "wrong"
-    off = abs(mpf(found["value"]) - one.truth)
-    if off > (tolerance + 4e-16) * abs(one.truth):
-        return "wrong"
-    if off > mpf(found["error"]) + mpf("4e-16") * abs(one.truth):
-        return "beyond"
-    return "right"
-
-
-def main() -> None:
-    rarefy = sys.argv[1] if len(sys.argv) > 1 else "target/release/rarefy"
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 150
-    for draw in (powers, logarithms, kinks, mehler, sonine, pairs, divergent):
-        name = draw.__name__
-        random.seed(name)
-        found = dict.fromkeys(("right", "wrong", "beyond", "refused", "failed"), 0)
-        for _ in range(count):
-            one = draw()
-            kind = verdict(rarefy, one)
-            found[kind] += 1
-            if kind not in ("right", "refused") or (kind == "refused" and "--refused" in sys.argv):
-                print(kind, one, flush=True)
-        print(name, found, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    campaign((powers, logarithms, kinks, mehler, sonine, pairs, divergent), TOLERANCES, 150)

@@ -8,33 +8,13 @@ Each integral is one run of `rarefy longman`. Truths are closed forms: Watson, *
 transforms.
 """
 
-import json
 import random
-import subprocess
-import sys
-from typing import NamedTuple
 
+from longman_campaign import Integral, campaign, power, within
 from mpmath import asin, besseli, besselj, besselk, cos, gamma, hyp2f1, legenq, mp, mpc, mpf, pi, rgamma, sin, sqrt
 
 mp.dps = 30
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
-
-
-class Integral(NamedTuple):
-    """An amplitude times an oscillator from 0 to infinity; no truth where the integral diverges."""
-
-    amplitude: str
-    oscillator: str
-    frequency: float
-    truth: mpf | None
-
-
-def within(low: float, high: float) -> float:
-    return random.uniform(low, high)
-
-
-def power(low: float, high: float) -> float:
-    return 10 ** random.uniform(low, high)
 
 
 def order() -> float:
@@ -155,41 +135,5 @@ def error_functions() -> Integral:
     return Integral(f"{front}erfcx({k!r}*sqrt(x))", wave, w, part)
 
 
-def verdict(rarefy: str, one: Integral) -> str:
-    tolerance = random.choice(TOLERANCES)
-    line = [rarefy, "longman", "--json", "--quiet", "--amplitude", one.amplitude, "--oscillator", one.oscillator]
-    line += [f"--frequency={one.frequency!r}", "--lower=0", "--upper=inf", "--rtol", repr(tolerance)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        return "failed"
-    found = json.loads(done.stdout)["result"]
-    if found["status"] != "OK":
-        return "refused"
-    if one.truth is None:
-        return "wrong"
-    off = abs(mpf(found["value"]) - one.truth)
-    if off > (tolerance + 4e-16) * abs(one.truth):
-        return "wrong"
-    if off > mpf(found["error"]) + mpf("4e-16") * abs(one.truth):
-        return "beyond"
-    return "right"
-
-
-def main() -> None:
-    rarefy = sys.argv[1] if len(sys.argv) > 1 else "target/release/rarefy"
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 100
-    for draw in (schafheitlin, damped, waves, sonine, divergent, error_functions):
-        name = draw.__name__
-        random.seed(name)
-        found = dict.fromkeys(("right", "wrong", "beyond", "refused", "failed"), 0)
-        for _ in range(count):
-            one = draw()
-            kind = verdict(rarefy, one)
-            found[kind] += 1
-            if kind not in ("right", "refused"):
-                print(kind, one, flush=True)
-        print(name, found, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    campaign((schafheitlin, damped, waves, sonine, divergent, error_functions), TOLERANCES, 100)
