@@ -9,15 +9,22 @@ use rarefy::longman::{Integral, Status, Task, Unproven};
 
 const INFINITY: f64 = f64::INFINITY;
 
-fn integral(amplitude: &str, oscillator: &str, frequency: f64, limits: (f64, f64)) -> Integral {
+/// The integral of an amplitude times an oscillator between two limits.
+pub(crate) fn integral(
+    amplitude: &str,
+    oscillator: &str,
+    frequency: f64,
+    limits: (f64, f64),
+) -> Integral {
     let task = Task::complex(amplitude, oscillator, "frequency", &["frequency"]).unwrap();
     let integrals = task.integrals().column("frequency", vec![frequency]);
     let integrals = integrals.lower(vec![limits.0]).upper(vec![limits.1]);
     integrals.compute(Backend::Cpu).integrate().unwrap()[0]
 }
 
+/// Asserts that a value is right within its error, and has ten digits.
 #[track_caller]
-fn has_value(found: &Integral, right: f64, what: &str) {
+pub(crate) fn has_value(found: &Integral, right: f64, what: &str) {
     assert_eq!(found.status, Status::Ok, "{what} {found:?}");
     let off = (found.value - right).abs();
     assert!(

@@ -3,28 +3,17 @@
 //! Truths are closed forms in incomplete gamma functions and integrals of Mehler and Sonine, evaluated by mpmath 1.4 with 40 digits, as in
 //! `scripts/longman-places.py`; those of two places by its quadrature.
 
-use rarefy::Backend;
 use rarefy::longman::{Integral, Proof, Status, Task, Unproven};
+
+use super::longman_forms::{self, integral};
 
 const INFINITY: f64 = f64::INFINITY;
 
-fn integral(amplitude: &str, oscillator: &str, frequency: f64, limits: (f64, f64)) -> Integral {
-    let task = Task::complex(amplitude, oscillator, "frequency", &["frequency"]).unwrap();
-    let integrals = task.integrals().column("frequency", vec![frequency]);
-    let integrals = integrals.lower(vec![limits.0]).upper(vec![limits.1]);
-    integrals.compute(Backend::Cpu).integrate().unwrap()[0]
-}
-
+/// Asserts that a value is right, and that it is proven.
 #[track_caller]
 fn has_value(found: &Integral, right: f64, what: &str) {
-    assert_eq!(found.status, Status::Ok, "{what} {found:?}");
+    longman_forms::has_value(found, right, what);
     assert_eq!(found.proof, Proof::Monotone, "{what} {found:?}");
-    let off = (found.value - right).abs();
-    assert!(
-        off <= found.error + 2e-16 * right.abs(),
-        "{what} {found:?} {right}"
-    );
-    assert!(found.error <= 1e-10 * right.abs(), "{what} {found:?}");
 }
 
 #[test]
