@@ -23,18 +23,8 @@ impl Graph {
         self.factors(b, operation == Operation::Divide, &mut factors);
         let (error, exponential, u) = self.scaled_pair(&factors)?;
         let second = self.add(Node::Number(SCALED));
-        let mut found = self.binary(Operation::Erfc, u, second);
-        for (place, (factor, below)) in factors.iter().enumerate() {
-            if place == error || place == exponential {
-                continue;
-            }
-            found = if *below {
-                self.binary(Operation::Divide, found, *factor)
-            } else {
-                self.product(*factor, found)
-            };
-        }
-        Some(found)
+        let found = self.binary(Operation::Erfc, u, second);
+        Some(self.times_others(&factors, [error, exponential], found))
     }
 
     /// A product with erfcx(u) and exp(v) among its factors as exp(v + u^2) erfc(u), where v and u^2 have a term in common: erfcx overflows below 0 where
@@ -65,22 +55,27 @@ impl Graph {
         if !shared {
             return None;
         }
-        let (mut found, error) = (
+        let (front, error) = (
             self.unary(Operation::Exp, exponent),
             self.unary(Operation::Erfc, u),
         );
-        found = self.product(found, error);
-        for (place, (factor, below)) in factors.iter().enumerate() {
-            if place == scaled || place == exponential {
+        let found = self.product(front, error);
+        Some(self.times_others(&factors, [scaled, exponential], found))
+    }
+
+    /// A node times all factors of a product but two.
+    fn times_others(&mut self, factors: &[(u32, bool)], two: [usize; 2], mut found: u32) -> u32 {
+        for (place, &(factor, below)) in factors.iter().enumerate() {
+            if two.contains(&place) {
                 continue;
             }
-            found = if *below {
-                self.binary(Operation::Divide, found, *factor)
+            found = if below {
+                self.binary(Operation::Divide, found, factor)
             } else {
-                self.product(*factor, found)
+                self.product(factor, found)
             };
         }
-        Some(found)
+        found
     }
 
     /// a - b, where each term is a number times nodes; and whether a term of b has become part of one of a.
