@@ -23,9 +23,6 @@ use crate::error::Error;
 use crate::flow::{Duct, DuctSection};
 use row::Row;
 
-/// Largest rarefaction parameter: the iteration for thicker gas takes too long.
-const THICKEST: f64 = 300.0;
-
 const EXAMPLES: &str = "\
 Examples:
   rarefy tube --delta 1                        G_P and G_T with their errors
@@ -91,10 +88,11 @@ fn written(section: DuctSection) -> String {
 }
 
 fn rarefaction(text: &str) -> Result<f64, String> {
+    let [thin, thick] = Duct::RAREFACTIONS;
     match positive(text) {
-        Ok(number) if (1e-9..=THICKEST).contains(&number) => Ok(number),
+        Ok(number) if (thin..=thick).contains(&number) => Ok(number),
         _ => Err(format!(
-            "a number from 1e-9 to {THICKEST} is needed; thicker gas has G_P = delta/4 + 1.02 in a circle, delta/6 + 1.02 in a slit"
+            "a number from {thin:e} to {thick} is needed; thicker gas has G_P = delta/4 + 1.02 in a circle, delta/6 + 1.02 in a slit"
         )),
     }
 }
@@ -172,7 +170,7 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    report.finish(|total| summary(args, &rows).wall_time(total, "the iterations", spent))
+    report.finish(|total| summary(args, &rows).wall_time(total, "the solutions", spent))
 }
 
 fn figure(args: &TubeArgs, rows: &[Row]) -> Figure {

@@ -39,8 +39,6 @@ use crate::error::{Error, Result};
 use equations::Gas;
 use shape::Side;
 
-/// Rarefactions of a duct.
-const THICKNESS: [f64; 2] = [1e-9, 300.0];
 /// Largest ratio of the sides of a rectangle.
 const LONGEST: f64 = 100.0;
 /// Least share of the molecules that walls emit diffusely.
@@ -152,6 +150,8 @@ pub struct DuctFlow {
 }
 
 impl Duct {
+    /// Least and largest rarefaction parameter.
+    pub const RAREFACTIONS: [f64; 2] = [1e-9, 300.0];
     /// Work of repeats that are made without being asked for.
     pub const PATIENCE: f64 = 4.0 * SECONDS;
 
@@ -203,7 +203,7 @@ impl Duct {
     /// # Errors
     /// The number and its range.
     pub fn check(&self) -> Result<()> {
-        let [thin, thick] = THICKNESS;
+        let [thin, thick] = Self::RAREFACTIONS;
         if !(thin..=thick).contains(&self.delta) {
             return Err(Error::invalid(
                 "delta",
