@@ -221,7 +221,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const F: usize>(
         T::ZERO
     };
 
-    // The flux along the row, in a column of shared memory that only this thread touches, so that the loop over lanes needs no
+    // The flux along the row, in a column of shared memory that only this thread touches: no barrier orders it.
     let own = 2 * functions * shape.lanes * threads + thread;
     // Batch and column of the cell that this thread sweeps next.
     let (mut batch, mut column) = (0, 0);
