@@ -41,13 +41,14 @@ pub struct Case {
 }
 
 impl Case {
-    /// Whether the lines of a linear flow between periodic sides are closed exactly, which the CPU does.
-    pub fn closes_lines(&self) -> bool {
+    /// Whether the CPU alone has the flow: it closes the lines of linear flows between periodic sides, and mirrors a part at bodies in space or round an axis.
+    pub fn needs_cpu(&self) -> bool {
         let (left, bottom) = (&self.sides.left, &self.sides.bottom);
         let is_periodic = |side: &Side| matches!(side, Side::Periodic { .. });
         // With three components of the velocity rows along x alone close on themselves.
         let closes = is_periodic(left) || (is_periodic(bottom) && !self.is_whole());
-        self.gas.linear && closes
+        let mirrors = |body: &Body| body.accommodation.diffuse() < 1.0;
+        (self.gas.linear && closes) || (self.is_whole() && self.bodies.iter().any(mirrors))
     }
 
     /// Whether the flow is in space, not in a plane.

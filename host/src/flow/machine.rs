@@ -20,13 +20,13 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The machine of a backend for a case: the CPU for [`Backend::Auto`] where it closes the lines of the case.
+    /// The machine of a backend for a case: the CPU for [`Backend::Auto`] where it alone has the case.
     ///
     /// # Errors
     /// Those of [`Backend::resolve`] and of [`Machine::new`].
     pub fn of(case: &Case, backend: Backend, precision: Precision) -> Result<(Self, Resolved)> {
         let resolved = match backend {
-            Backend::Auto if case.closes_lines() => Resolved::Cpu,
+            Backend::Auto if case.needs_cpu() => Resolved::Cpu,
             backend => backend.resolve()?,
         };
         Ok((Self::new(&resolved, precision)?, resolved))

@@ -96,6 +96,7 @@ impl<M: Machine, T: Real + Element> RingSweeps<M, T> {
                 "`cpu`, which closes its rows",
             ));
         }
+        sweep.partial.check_device()?;
         let limits = machine.limits()?;
         let work = Work::new(sweep);
         let shape = shape(sweep, turn, &work, &plan, &limits, size_of::<T>())?;

@@ -271,12 +271,23 @@ impl Pair<'_> {
                     true => rings.walls[s],
                     false => [0, 1].map(|k: usize| facet.area * facet.normal[k]),
                 };
-                let emitted = equilibrium(linear, &self.input.facets[s], angle.v);
+                let mut emitted = equilibrium(linear, &self.input.facets[s], angle.v);
+                let mirrored = self.sweep.partial.place_of(s);
+                let mirrored = mirrored.map(|at| at * self.sweep.nodes.len() + angle.node);
+                if let Some(at) = mirrored {
+                    let share = self.sweep.partial.share[s];
+                    emitted = share * emitted + (1.0 - share) * self.input.images[at];
+                }
                 let flux = cell::through([vx, vr, 0.0], [wall[0], wall[1], 0.0]);
                 let octant = self.sign + if vr < 0.0 { 2 } else { 0 };
                 let closure = &space.closures[s].0[octant][usize::from(flux < 0.0)];
                 let found = cut(closure, [flux.max(0.0), (-flux).max(0.0)], emitted);
-                arrives = Some((s, (-flux).max(0.0) / facet.area * found[4]));
+                arrives = Some((
+                    s,
+                    (-flux).max(0.0) / facet.area * found[4],
+                    mirrored,
+                    found[4],
+                ));
                 found
             }
         };
@@ -285,9 +296,12 @@ impl Pair<'_> {
         }
         if let Some(swept) = swept {
             let weight = self.sweep.nodes.weight[angle.node];
-            if let Some((s, part)) = arrives {
+            if let Some((s, part, mirrored, wall)) = arrives {
                 kernels::add_flux::<f64, false>(&mut swept.facets[s], angle.v, weight * part);
                 swept.facets[s][3] = 0.0;
+                if let Some(at) = mirrored {
+                    swept.arrived[at] = wall;
+                }
             }
             let about = match linear {
                 true => [0.0; 3],

@@ -21,7 +21,7 @@ use crate::flow::space::Kind;
 use crate::flow::turn::Turn;
 use crate::flow::volume::FREQUENCY;
 use crate::flow::volume::sweep::{
-    Found, Inflow, Input, NOTHING, SIDES, Sweep, Swept, TASKS, Velocities, add,
+    Found, Inflow, Input, NOTHING, SIDES, Sweep, Swept, TASKS, Velocities, add, add_image,
 };
 use crate::maxwellian::lanes::{Job, LANES, Lanes, on_widest};
 
@@ -190,6 +190,7 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                 step,
             };
             let mut out = vec![NOTHING; if sweep.kept[to] { nr } else { 0 }];
+            let mut arrived = vec![NOTHING; sweep.partial.facets.len()];
             for x in 0..nx {
                 to_row[x] = match !inwards && rings.has_axis {
                     true => centre[x],
@@ -276,8 +277,14 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                                 true => rings.walls[s],
                                 false => [0, 1].map(|k: usize| facet.area * facet.normal[k]),
                             };
-                            let emitted =
+                            let mut emitted =
                                 velocity.equilibrium::<LINEAR, FUSED>(&round.input.facets[s]);
+                            let mirrored = sweep.partial.place_of(s);
+                            if let Some(place) = mirrored {
+                                let at = place * sweep.nodes.len() + node;
+                                let share = sweep.partial.share[s];
+                                add_image(&mut emitted, share, &round.input.images[at..]);
+                            }
                             let inflow = [inflow[0], inflow[1], inflow[2], emitted];
                             let closures = &space.closures[s].0[octant];
                             let arriving;
@@ -289,6 +296,9 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                                     velocity.arriving::<FUSED>(&arriving, facet.normal);
                                 moments[3] = 0.0;
                                 add(&mut found.facets[s], moments);
+                                if let Some(place) = mirrored {
+                                    arrived[place] = arriving;
+                                }
                             }
                         }
                         if is_last {
@@ -325,6 +335,9 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
             }
             if !out.is_empty() {
                 found.left.push((node, to, out));
+            }
+            if !arrived.is_empty() {
+                found.arrived.push((node, arrived));
             }
         }
     }

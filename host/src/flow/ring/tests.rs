@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-use crate::flow::{Case, Findings, Machine};
+use crate::bgk::Model;
+use crate::flow::{Case, Duct, DuctSection, Findings, Machine};
 
 fn case(text: &str) -> Case {
     let case: Case = toml::from_str(text).unwrap();
@@ -77,6 +78,7 @@ const BODIES: &str = "[[body]]
 shape = \"circle\"
 radius = 0.4
 temperature = 1.5
+accommodation = 0.7
 [[body]]
 shape = \"polygon\"
 points = [[0.6, 0.2], [0.9, 0.5], [0.8, 0.8], [0.55, 0.6]]
@@ -174,6 +176,9 @@ fn thin_gas_loads_convex_bodies() {
         "shape = \"circle\"\nradius = 0.5",
         "shape = \"rectangle\"\nsize = [0.7, 0.8]\ntemperature = 2",
         "shape = \"polygon\"\npoints = [[-0.5, 0], [0.5, -0.4], [0.5, 0.4]]",
+        "shape = \"circle\"\nradius = 0.5\naccommodation = 0.3",
+        "shape = \"rectangle\"\nsize = [0.7, 0.8]\ntemperature = 2\naccommodation = 0.1",
+        "shape = \"polygon\"\npoints = [[-0.5, 0], [0.5, -0.4], [0.5, 0.4]]\naccommodation = 0.5",
     ] {
         let found = solved(&format!(
             "gas = {{ delta = 1e-6, model = \"bgk\" }}
@@ -200,6 +205,70 @@ fn thin_gas_loads_convex_bodies() {
         assert_eq!(loads.force_y, 0.0);
         assert_eq!(loads.lift_coefficient, None);
     }
+}
+
+/// Heat between spheres without collisions, whose walls mirror a part: `1/Q = (1/a_1 + (1/a_2 - 1) (R_1/R_2)^2)/Q_0`.
+#[test]
+fn spheres_that_mirror_a_part_exchange_heat() {
+    for (inner, outer) in [(1.0, 1.0), (0.4, 0.8), (0.7, 0.2)] {
+        let found = solved(&format!(
+            "gas = {{ delta = 1e-9, linear = true }}
+            domain = {{ symmetry = \"axis\", x = [-1.1, 1.1], y = [0, 1.1], h = 0.05 }}
+            velocities = {{ kind = \"axis\", angles = 24, speeds = 6, axial = 12 }}
+            solver = {{ tolerance = 1e-6, iterations = 200 }}
+            sides = {{ left = {{ kind = \"vacuum\" }}, right = {{ kind = \"vacuum\" }}, top = {{ kind = \"vacuum\" }} }}
+            [[body]]
+            shape = \"circle\"
+            radius = 0.5
+            temperature = 1
+            accommodation = {inner}
+            [[body]]
+            shape = \"circle\"
+            radius = 1
+            hollow = true
+            accommodation = {outer}"
+        ));
+        let free = 4.0 * PI * 0.25 / PI.sqrt();
+        let exact = free / (1.0 / inner + (1.0 / outer - 1.0) * 0.25);
+        let [given, taken] = [0, 1].map(|k: usize| found.bodies[k].heat);
+        assert!(
+            (-given / exact - 1.0).abs() < 5e-3,
+            "{inner} {outer}: {given} {exact}"
+        );
+        assert!((given + taken).abs() < 1e-4 * exact, "{given} {taken}");
+    }
+}
+
+/// The wall of a tube is a side or a body, with the flow of the integral equations.
+#[test]
+fn tubes_have_walls_that_mirror_a_part() {
+    let text = |top: &str, body: &str| {
+        format!(
+            "gas = {{ delta = 1, model = \"bgk\", linear = true }}
+            domain = {{ symmetry = \"axis\", x = [0, 0.2], y = [0, {top}], h = 0.05 }}
+            velocities = {{ kind = \"axis\", angles = 24, speeds = 12, axial = 8 }}
+            solver = {{ tolerance = 1e-9 }}
+            sides = {{ left = {{ kind = \"periodic\", jump = 0.2 }}, right = {{ kind = \"periodic\", jump = 0.2 }}, top = {{ kind = \"wall\", accommodation = 0.4 }} }}
+            {body}"
+        )
+    };
+    let side = solved(&text("1", ""));
+    let body = "[[body]]
+        shape = \"rectangle\"
+        centre = [0.1, 1.5]
+        size = [1, 1]
+        accommodation = 0.4";
+    let body = solved(&text("1.1", body));
+    let [a, b] = [&side, &body].map(|found| found.passages[0].flow);
+    assert!((a / b - 1.0).abs() < 1e-8, "{a} {b}");
+    let duct = Duct {
+        model: Model::Bgk,
+        accommodation: 0.4,
+        ..Duct::new(DuctSection::Circle, 1.0)
+    };
+    let exact = duct.solve().unwrap().g_p;
+    let flow = 2.0 * side.passages[0].mobility.unwrap();
+    assert!((flow / exact - 1.0).abs() < 2e-3, "{flow} {exact}");
 }
 
 /// Half a tube up to its middle section and the whole are the same flow.

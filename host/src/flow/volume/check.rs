@@ -95,7 +95,7 @@ impl Case {
         self.check_full_velocities()
     }
 
-    /// Refuses walls that need mirror images of slanted velocities or tables.
+    /// Refuses walls with tables or scattering kernels.
     fn check_full_velocities(&self) -> Result<()> {
         for (name, side) in self.named_sides() {
             check_side(side).map_err(|error| error.within(&format!("sides.{name}")))?;
@@ -123,11 +123,11 @@ impl Case {
                     "velocity in space and round an axis, or rotation in space",
                 );
             }
-            if body.accommodation.diffuse() < 1.0 {
+            if body.accommodation.kernel().is_some() {
                 return refuse(
                     "accommodation",
-                    body.accommodation.diffuse().to_string(),
-                    "1 in space and round an axis: the mirror image of a velocity at a slanted wall is none of the velocities; sides of the domain may have less",
+                    "a scattering kernel".to_owned(),
+                    "a number in space and round an axis",
                 );
             }
         }

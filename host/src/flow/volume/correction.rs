@@ -148,7 +148,7 @@ fn outer(problem: &Problem, number: &[usize]) -> Vec<Outer> {
         cell: number[facet.cell],
         area: facet.area,
         outward: [-facet.normal[0], -facet.normal[1]],
-        meets: Meets::Wall(seen(wall, linear), 1.0),
+        meets: Meets::Wall(seen(wall, linear), problem.partial.share[s]),
     });
     let mut outer: Vec<Outer> = facets.collect();
     for (side, outward) in OUTWARD.into_iter().enumerate() {

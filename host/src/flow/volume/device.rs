@@ -197,6 +197,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
     }
 
     fn planned(machine: M, sweep: &Sweep<'_>, sides: &[Inflow; SIDES], plan: Plan) -> Result<Self> {
+        sweep.partial.check_device()?;
         let limits = machine.limits()?;
         let (space, nodes) = (sweep.space, sweep.nodes);
         let counts = space.counts();
@@ -954,6 +955,7 @@ fn walls<T: Real>(sweep: &Sweep<'_>) -> Vec<Quad<T>> {
 #[cfg(test)]
 mod tests {
     use super::super::reference;
+    use super::super::reflection::Partial;
     use super::super::space::{Closure, FACES, Facet, Space, across};
     use super::*;
     use crate::emulator::Emulator;
@@ -1107,6 +1109,7 @@ mod tests {
         linear: bool,
         kept: [bool; SIDES],
         mirrors: [bool; SIDES],
+        partial: Partial,
         input: Input,
     }
 
@@ -1118,6 +1121,7 @@ mod tests {
                 linear: self.linear,
                 kept: self.kept,
                 mirrors: self.mirrors,
+                partial: &self.partial,
             }
         }
 
@@ -1175,6 +1179,7 @@ mod tests {
                 .iter()
                 .map(|_| coefficients(&mut numbers))
                 .collect(),
+            images: Vec::new(),
             sides,
             drifts: false,
         };
@@ -1184,6 +1189,7 @@ mod tests {
             linear: false,
             kept: [false, true, false, false, true, false],
             mirrors: [false, false, true, false, true, false],
+            partial: Partial::default(),
             input,
         }
     }
@@ -1234,6 +1240,7 @@ mod tests {
                 .iter()
                 .map(|_| coefficients(&mut numbers))
                 .collect(),
+            images: Vec::new(),
             sides,
             drifts: false,
         };
@@ -1243,6 +1250,7 @@ mod tests {
             linear: true,
             kept: [true; SIDES],
             mirrors: [false; SIDES],
+            partial: Partial::default(),
             input,
         }
     }

@@ -9,6 +9,7 @@ mod gas;
 mod nodes;
 mod problem;
 mod reference;
+pub(in crate::flow) mod reflection;
 mod results;
 mod shape;
 mod smooth;
@@ -22,9 +23,9 @@ mod vector;
 mod voxels;
 
 pub(in crate::flow) use gas::{FREQUENCY, equilibrium};
-#[cfg(test)]
-pub(in crate::flow) use nodes::gauss;
 pub(in crate::flow) use nodes::{Axis, Nodes, coldest};
+#[cfg(test)]
+pub(in crate::flow) use nodes::{gauss, uniform};
 pub(in crate::flow) use problem::{Problem, edges_of, nodes_of};
 pub(in crate::flow) use results::findings;
 pub use smooth::smoothed;

@@ -3,11 +3,14 @@
 use rayon::prelude::*;
 
 use super::face::{Border, Emission, Emitter, Wall};
-use super::gas::{State, maxwellian};
+use super::gas::{MOMENTS, State, maxwellian};
 use super::nodes::{self, Nodes};
+use super::reflection::Partial;
 use super::space::{self, Solid, Solids, Space};
 use super::states::{number, reservoir_state, square, states, stream_state};
 use super::sweep::SIDES;
+use super::unknowns::Unknowns;
+use crate::bgk::rotation;
 use crate::error::{Error, Result};
 use crate::flow::case::{Case, Side};
 use crate::flow::gas::Gas;
@@ -42,8 +45,10 @@ pub(in crate::flow) struct Problem {
     pub(in crate::flow) borders: [Border; SIDES],
     /// Walls of the facets.
     pub(in crate::flow) walls: Vec<Wall>,
-    /// Emission of each facet.
+    /// Emission of each facet, were its wall to mirror nothing.
     pub(in crate::flow) emission: Vec<Emission>,
+    /// Walls of bodies that mirror a part.
+    pub(in crate::flow) partial: Partial,
     /// Emission of walls and inflows at sides.
     pub(in crate::flow) side_emission: [Option<Emission>; SIDES],
     /// Centres of the bodies.
@@ -109,6 +114,10 @@ impl Problem {
             None => start(&borders, gas.linear),
         };
         let emission = emissions(&gas, &nodes, &space, &walls);
+        let shares = space.facets.iter();
+        let shares = shares.map(|facet| case.bodies[facet.body].accommodation.diffuse());
+        let partial = Partial::new(shares.collect(), &nodes);
+        partial.check_memory(&nodes, case.solver.depth)?;
         let side_emission = std::array::from_fn(|k| match borders[k] {
             Border::Wall(wall, _) | Border::Inflow(_, wall) => {
                 let mut inward = [0.0; 3];
@@ -124,11 +133,35 @@ impl Problem {
             borders,
             walls,
             emission,
+            partial,
             side_emission,
             centres,
             start,
             stream: stream.filter(|s| s[1] != 0.0 || s[2] != 0.0 || s[3] != 0.0),
         })
+    }
+
+    /// Moments a unit area of all that leaves a facet: what its wall emits, and what it mirrors.
+    pub(in crate::flow) fn leaves(&self, s: usize, state: &Unknowns) -> [f64; MOMENTS] {
+        let (partial, gas) = (&self.partial, &self.gas);
+        let mut leaves = self.emission[s].moments(state.facets[s]);
+        let images = partial.images(&self.nodes, gas.linear);
+        let (Some(images), Some(place)) = (images, partial.place_of(s)) else {
+            return leaves;
+        };
+        let count = self.nodes.len();
+        let facet = &self.space.facets[s];
+        let moments = |of: &[f64]| images.moments(facet, &of[place * count..][..count]);
+        let mut mirrored = moments(&state.images);
+        if let Some(rotation) = &gas.rotation {
+            let internal = moments(&state.internal_images);
+            rotation::add_flux(rotation, gas.linear, &mut mirrored, &internal);
+        }
+        let share = partial.share[s];
+        for (own, mirrored) in leaves.iter_mut().zip(mirrored) {
+            *own = share * *own + (1.0 - share) * mirrored;
+        }
+        leaves
     }
 
     /// Whether no gas enters or leaves: the mass is that of the start.

@@ -188,7 +188,13 @@ impl March<'_> {
             _ => {
                 let s = space.facet[k] as usize;
                 let facet = &space.facets[s];
-                let emitted = equilibrium(linear, &self.input.facets[s], self.v);
+                let mut emitted = equilibrium(linear, &self.input.facets[s], self.v);
+                let mirrored = self.sweep.partial.place_of(s);
+                let mirrored = mirrored.map(|at| at * self.sweep.nodes.len() + self.node);
+                if let Some(at) = mirrored {
+                    let share = self.sweep.partial.share[s];
+                    emitted = share * emitted + (1.0 - share) * self.input.images[at];
+                }
                 let normal = cell::through(self.v, facet.normal.map(|part| facet.area * part));
                 let closure = &space.closures[s].0[self.octant][usize::from(normal < 0.0)];
                 let into = [into[0], into[1], into[2], normal.max(0.0)];
@@ -199,7 +205,7 @@ impl March<'_> {
                     false => cell::cut::<f64, true, false>(source, nu, into, out, closure, inflow),
                 };
                 let part = self.weight * out[3] / facet.area * wall;
-                arrives = Some((s, part));
+                arrives = Some((s, part, mirrored, wall));
                 [f, x, y, z]
             }
         };
@@ -209,8 +215,11 @@ impl March<'_> {
         let Some(swept) = swept else {
             return;
         };
-        if let Some((s, part)) = arrives {
+        if let Some((s, part, mirrored, wall)) = arrives {
             kernels::add_flux::<f64, false>(&mut swept.facets[s], self.v, part);
+            if let Some(at) = mirrored {
+                swept.arrived[at] = wall;
+            }
         }
         let about = match linear {
             true => [0.0; 3],

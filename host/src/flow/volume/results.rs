@@ -197,7 +197,7 @@ fn taken(steady: &Steady<'_>, swept: &Swept) -> Vec<Taken> {
     let facets = problem.space.facets.iter().enumerate();
     facets
         .map(|(s, facet)| {
-            let emitted = problem.emission[s].moments(steady.state.facets[s]);
+            let emitted = problem.leaves(s, &steady.state);
             let net: [f64; MOMENTS] = std::array::from_fn(|c| swept.facets[s][c] - emitted[c]);
             let force = [net[1], net[2], net[3]];
             let normal = dot(force, facet.normal);
@@ -247,7 +247,8 @@ fn loads(case: &Case, problem: &Problem, taken: &[Taken]) -> Vec<Loads> {
         .rotation
         .map_or(0.0, |rotation| rotation.freedom);
     let stream = problem.stream.map(|state| Stream::new(state, freedom));
-    for (part, wall) in taken.iter().zip(&problem.walls) {
+    let walls = problem.walls.iter().zip(&problem.partial.share);
+    for (part, (wall, share)) in taken.iter().zip(walls) {
         let FacetPoint {
             body,
             point,
@@ -275,7 +276,7 @@ fn loads(case: &Case, problem: &Problem, taken: &[Taken]) -> Vec<Loads> {
         sums.area += area;
         if let Some(stream) = &stream {
             sums.front += area * (-dot(stream.direction, normal)).max(0.0);
-            let limits = stream.limits(normal, wall.temperature);
+            let limits = stream.limits(normal, wall.temperature, *share);
             (0..3).for_each(|k| sums.limits[k] += area * limits[k]);
         }
     }
@@ -334,9 +335,9 @@ impl Stream {
 
     /// Forces along the stream on a wall of unit area without collisions and by Newton's law, and heat without collisions.
     ///
-    /// Diffuse walls, each as if alone in the stream (G. A. Bird, Molecular Gas Dynamics, 1994, section 7.3), s the speed towards the wall over sqrt(T):
-    /// flux of molecules `n sqrt(T) (exp(-s^2) + sqrt(pi) s (1 + erf s))/(2 sqrt(pi))`.
-    fn limits(&self, normal: [f64; 3], wall: f64) -> [f64; 3] {
+    /// Walls that emit a share of the molecules anew and mirror the rest, each as if alone in the stream (G. A. Bird, Molecular Gas Dynamics, 1994,
+    /// section 7.3), s the speed towards the wall over sqrt(T): flux of molecules `n sqrt(T) (exp(-s^2) + sqrt(pi) s (1 + erf s))/(2 sqrt(pi))`.
+    fn limits(&self, normal: [f64; 3], wall: f64, share: f64) -> [f64; 3] {
         let (n, t) = (self.density, self.temperature);
         let root = t.sqrt();
         let s = -self.speed / root * dot(self.direction, normal);
@@ -349,17 +350,18 @@ impl Stream {
         let leaving = flux * (PI * wall).sqrt() / 2.0;
         let along: [f64; 3] =
             std::array::from_fn(|k| self.speed * self.direction[k] + s * root * normal[k]);
-        let drag =
-            -(arriving + leaving) * dot(self.direction, normal) + flux * dot(along, self.direction);
+        let facing = dot(self.direction, normal);
+        let diffuse = -(arriving + leaving) * facing + flux * dot(along, self.direction);
+        let drag = share * diffuse - (1.0 - share) * 2.0 * arriving * facing;
         // Energies rho0 v0^2: m v^2/2 of a molecule is v^2/2 here.
         let square = self.speed * self.speed;
         let energy =
             n * root * t / (4.0 * PI.sqrt()) * ((square / t + 2.5) * chi - 0.5 * exponential);
-        let heat =
+        let taken =
             energy + 0.5 * self.internal * t * flux - flux * (1.0 + 0.5 * self.internal) * wall;
         let towards = (s * root).max(0.0);
         let newton = -n * towards * towards * dot(self.direction, normal);
-        [drag, newton, heat]
+        [drag, newton, share * taken]
     }
 
     fn add_coefficients(&self, loads: &mut Loads, sums: &Sums) {
@@ -457,7 +459,7 @@ mod tests {
                 // Rings of equal area on a sphere of frontal area 1.
                 let x = -1.0 + (f64::from(k) + 0.5) * 2.0 / f64::from(count);
                 let normal = [x, (1.0 - x * x).sqrt(), 0.0];
-                let limits = stream.limits(normal, wall);
+                let limits = stream.limits(normal, wall, 1.0);
                 drag += 4.0 / f64::from(count) * limits[0];
                 newton += 4.0 / f64::from(count) * limits[1];
             }

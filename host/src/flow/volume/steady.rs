@@ -11,6 +11,7 @@ use super::gas::{
     maxwellian,
 };
 use super::problem::Problem;
+use super::reflection::Kept;
 use super::space::{Space, across};
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
 use super::unknowns::{Carried, Unknowns};
@@ -90,7 +91,9 @@ impl<'a> Steady<'a> {
                 false => Vec::new(),
             })
         };
+        let walls = problem.partial.facets.len();
         let (mut internal, mut internal_lagged) = (Vec::new(), Default::default());
+        let mut internal_images = Vec::new();
         if let Some(rotation) = &problem.gas.rotation {
             let [n, .., t] = problem.start;
             let density = if problem.gas.linear { 1.0 } else { n };
@@ -98,10 +101,13 @@ impl<'a> Steady<'a> {
             for &k in &gas_cells {
                 internal[k][0] = 0.5 * rotation.freedom * density * t;
             }
-            internal_lagged = lagged(&start_values(problem, Carried::InternalEnergy));
+            let values = start_values(problem, Carried::InternalEnergy);
+            internal_lagged = lagged(&values);
+            internal_images = values.repeat(walls);
         }
         let state = Unknowns {
             facets: vec![density; space.facets.len()],
+            images: values.repeat(walls),
             sides: std::array::from_fn(|k| match borders[k] {
                 Border::Wall(..) => vec![density; space.faces(k)],
                 Border::Inflow(..) => vec![density],
@@ -111,6 +117,7 @@ impl<'a> Steady<'a> {
             cells,
             internal,
             internal_lagged,
+            internal_images,
         };
         Self {
             problem,
@@ -178,7 +185,8 @@ impl<'a> Steady<'a> {
     /// Whether a sweep takes in what the one before let out: images, periods and the density of an inflow act in the second one.
     fn hands_on(&self) -> bool {
         let is_inflow = |border: &Border| matches!(border, Border::Inflow(..));
-        self.lags.contains(&true) || self.problem.borders.iter().any(is_inflow)
+        let mirrors = !self.problem.partial.facets.is_empty();
+        mirrors || self.lags.contains(&true) || self.problem.borders.iter().any(is_inflow)
     }
 
     /// Sweeps from the present state: the molecules, and their internal energy where they rotate.
@@ -221,6 +229,7 @@ impl<'a> Steady<'a> {
             // A periodic side takes in what left through the other.
             kept: std::array::from_fn(|k| self.lags[k]),
             mirrors: self.mirrors,
+            partial: &problem.partial,
         };
         (sweep, self.input(Carried::Molecules))
     }
@@ -244,6 +253,10 @@ impl<'a> Steady<'a> {
             facets: walls
                 .map(|(wall, &density)| self.emitted(wall.state(density), carried))
                 .collect(),
+            images: match carried {
+                Carried::Molecules => self.state.images.clone(),
+                Carried::InternalEnergy => self.state.internal_images.clone(),
+            },
             sides: std::array::from_fn(|k| self.inflow(k, carried)),
             drifts: carried == Carried::InternalEnergy && !gas.linear,
         }
@@ -345,6 +358,10 @@ impl<'a> Steady<'a> {
         for (density, (arriving, emission)) in next.facets.iter_mut().zip(arriving) {
             *density = emission.density(arriving[0]);
         }
+        next.images = self.mirrored(&swept.arrived, Kept::All);
+        if let Some(internal) = internal {
+            next.internal_images = self.mirrored(&internal.arrived, Kept::Amount);
+        }
         for k in 0..SIDES {
             if let Some(emission) = &problem.side_emission[k] {
                 match problem.borders[k] {
@@ -377,6 +394,17 @@ impl<'a> Steady<'a> {
             }
         }
         next
+    }
+
+    /// What walls mirror of the molecules, or of their internal energy, that arrived in a sweep.
+    fn mirrored(&self, arrived: &[f64], kept: Kept) -> Vec<f64> {
+        let problem = self.problem;
+        let Some(images) = problem.partial.images(&problem.nodes, problem.gas.linear) else {
+            return Vec::new();
+        };
+        let (gas, cells) = (&problem.gas, &self.state.cells);
+        let cell = |k: usize| maxwellian(gas, gas::state(gas, &cells[k]));
+        images.all(&problem.space, &problem.partial, cell, (arrived, kept))
     }
 
     /// Mass that leaves through the open parts of a side, and their area.
@@ -473,6 +501,7 @@ impl<'a> Steady<'a> {
             densities
                 .chain(next.sides.iter_mut().flatten())
                 .chain(next.lagged.iter_mut().flatten())
+                .chain(&mut next.images)
                 .for_each(|rho| *rho += add);
         } else {
             let factor = self.mass / (self.mass - missing);
@@ -480,11 +509,13 @@ impl<'a> Steady<'a> {
             let energies = next.internal.iter_mut().flatten();
             energies
                 .chain(next.internal_lagged.iter_mut().flatten())
+                .chain(&mut next.internal_images)
                 .for_each(|x| *x *= factor);
             let densities = next.facets.iter_mut();
             densities
                 .chain(next.sides.iter_mut().flatten())
                 .chain(next.lagged.iter_mut().flatten())
+                .chain(&mut next.images)
                 .for_each(|x| *x *= factor);
         }
     }
@@ -503,9 +534,10 @@ impl<'a> Steady<'a> {
             }
         }
         let facets = space.facets.iter().zip(&swept.facets);
-        let emitted = self.problem.emission.iter().zip(&self.state.facets);
-        for ((facet, arriving), (emission, &density)) in facets.zip(emitted) {
-            let emitted = emission.moments(density);
+        let (problem, state) = (self.problem, &self.state);
+        let leaving = (0..space.facets.len()).into_par_iter();
+        let leaving: Vec<_> = leaving.map(|s| problem.leaves(s, state)).collect();
+        for ((facet, arriving), emitted) in facets.zip(leaving) {
             for (at, c) in [0, MOMENTS - 1].into_iter().enumerate() {
                 net[at] += facet.area * (arriving[c] - emitted[c]);
             }
@@ -598,11 +630,12 @@ impl<'a> Steady<'a> {
         places.for_each(|(x, &k)| x.copy_from_slice(&state.cells[k]));
         x.extend(&state.facets);
         x.extend(state.sides.iter().flatten());
-        let lagged = state.lagged.iter().flatten();
+        let lagged = state.lagged.iter().flatten().chain(&state.images);
         x.extend(lagged.map(|value| LAGGED_WEIGHT * value));
         if !state.internal.is_empty() {
             x.extend(self.gas_cells.iter().flat_map(|&k| state.internal[k]));
             let lagged = state.internal_lagged.iter().flatten();
+            let lagged = lagged.chain(&state.internal_images);
             x.extend(lagged.map(|value| LAGGED_WEIGHT * value));
         }
         x
@@ -620,7 +653,7 @@ impl<'a> Steady<'a> {
         }
         state.facets.iter_mut().for_each(&mut take);
         state.sides.iter_mut().flatten().for_each(&mut take);
-        for to in state.lagged.iter_mut().flatten() {
+        for to in state.lagged.iter_mut().flatten().chain(&mut state.images) {
             take(to);
             *to /= LAGGED_WEIGHT;
         }
@@ -628,7 +661,8 @@ impl<'a> Steady<'a> {
             for &k in &self.gas_cells {
                 state.internal[k].iter_mut().for_each(&mut take);
             }
-            for to in state.internal_lagged.iter_mut().flatten() {
+            let lagged = state.internal_lagged.iter_mut().flatten();
+            for to in lagged.chain(&mut state.internal_images) {
                 take(to);
                 *to /= LAGGED_WEIGHT;
             }

@@ -16,6 +16,7 @@ use rarefy_kernels::flow::volume::gas as kernels;
 
 use super::gas::{Coefficients, FREQUENCY, MOMENTS, UNKNOWNS};
 use super::nodes::Nodes;
+use super::reflection::Partial;
 use super::space::{Kind, Space};
 use crate::maxwellian::lanes::{Job, LANES, LaneReal, Lanes, on_widest};
 
@@ -48,6 +49,8 @@ pub(in crate::flow) struct Input {
     pub(in crate::flow) cells: Vec<Coefficients>,
     /// Maxwellian of each facet.
     pub(in crate::flow) facets: Vec<Coefficients>,
+    /// What walls mirror, `[place][node]` of the walls that mirror a part.
+    pub(in crate::flow) images: Vec<f64>,
     /// The sides.
     pub(in crate::flow) sides: [Inflow; SIDES],
     /// Whether the equilibria of the cells have a drift: those of internal energy, nonlinear.
@@ -61,6 +64,8 @@ pub(in crate::flow) struct Swept {
     pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
     /// Moments a unit area of what arrives at each facet.
     pub(in crate::flow) facets: Vec<[f64; MOMENTS]>,
+    /// Values `[place][node]` that arrive at the walls that mirror a part.
+    pub(in crate::flow) arrived: Vec<f64>,
     /// Moments a unit area of what leaves and what enters through each face of each side.
     pub(in crate::flow) sides: [Vec<[[f64; MOMENTS]; 2]>; SIDES],
     /// Values `[face][node]` that leave through the sides that keep them.
@@ -77,6 +82,8 @@ pub(in crate::flow) struct Sweep<'a> {
     pub(in crate::flow) kept: [bool; SIDES],
     /// Sides with a mirror that no other mirror faces.
     pub(in crate::flow) mirrors: [bool; SIDES],
+    /// Walls of bodies that mirror a part.
+    pub(in crate::flow) partial: &'a Partial,
 }
 
 /// Sides of inflow and of outflow along each axis, for the velocities of an octant.
@@ -175,6 +182,7 @@ impl Sweep<'_> {
         Swept {
             cells: vec![[0.0; UNKNOWNS]; self.space.len()],
             facets: vec![[0.0; MOMENTS]; self.space.facets.len()],
+            arrived: vec![0.0; self.partial.facets.len() * self.nodes.len()],
             sides: faces.map(|count| vec![[[0.0; MOMENTS]; 2]; count]),
             left: std::array::from_fn(|side| match self.kept[side] {
                 true => vec![0.0; faces[side] * self.nodes.len()],
@@ -202,6 +210,8 @@ pub(in crate::flow) struct Found {
     pub(in crate::flow) sides: [Vec<[[f64; MOMENTS]; 2]>; SIDES],
     /// Outflow of a chunk through a side: first node, side, `[face]`.
     pub(in crate::flow) left: Vec<(usize, usize, Vec<Lanes<f64>>)>,
+    /// Arrivals of a chunk at the walls that mirror a part: first node, `[place]`.
+    pub(in crate::flow) arrived: Vec<(usize, Vec<Lanes<f64>>)>,
 }
 
 impl Found {
@@ -213,6 +223,7 @@ impl Found {
             ..
         } = Sweep {
             kept: [false; SIDES],
+            partial: &Partial::default(),
             ..*sweep
         }
         .empty();
@@ -221,6 +232,7 @@ impl Found {
             facets,
             sides,
             left: Vec::new(),
+            arrived: Vec::new(),
         }
     }
 
@@ -253,6 +265,11 @@ impl Found {
         for (first, side, values) in self.left {
             for (face, lanes) in values.iter().enumerate() {
                 swept.left[side][face * nodes + first..][..LANES].copy_from_slice(lanes);
+            }
+        }
+        for (first, values) in self.arrived {
+            for (place, lanes) in values.iter().enumerate() {
+                swept.arrived[place * nodes + first..][..LANES].copy_from_slice(lanes);
             }
         }
     }
@@ -325,6 +342,7 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
             to_layer[face] = values;
             found.cross::<FUSED>(&velocity, (entering[2], face), true, &values);
         }
+        let mut arrived = vec![NOTHING; sweep.partial.facets.len()];
         let mut to_row = vec![NOTHING; nx];
         let mut saved = vec![NOTHING; if jump.is_some() { 2 * nx } else { 0 }];
         for step_z in 0..nz {
@@ -392,7 +410,13 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                                 open[0][axis] = space.open[k][entering[axis]];
                                 open[1][axis] = space.open[k][leaving[axis]];
                             }
-                            let wall = velocity.equilibrium::<LINEAR, FUSED>(&input.facets[s]);
+                            let place = sweep.partial.place_of(s);
+                            let mut wall = velocity.equilibrium::<LINEAR, FUSED>(&input.facets[s]);
+                            if let Some(place) = place {
+                                let image =
+                                    &input.images[place * sweep.nodes.len() + chunk.first..];
+                                add_image(&mut wall, sweep.partial.share[s], image);
+                            }
                             let behind = Behind {
                                 open,
                                 wall: [
@@ -409,6 +433,9 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                             if counts {
                                 let moments = velocity.arriving::<FUSED>(&arriving, facet.normal);
                                 add(&mut found.facets[s], moments);
+                                if let Some(place) = place {
+                                    arrived[place] = arriving;
+                                }
                             }
                         }
                         if counts {
@@ -445,6 +472,17 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
                 found.left.push((chunk.first, side, values));
             }
         }
+        if !arrived.is_empty() {
+            found.arrived.push((chunk.first, arrived));
+        }
+    }
+}
+
+/// What a wall emits and mirrors, from what it would emit alone.
+#[inline(always)]
+pub(in crate::flow) fn add_image(wall: &mut Lanes<f64>, share: f64, image: &[f64]) {
+    for l in 0..LANES {
+        wall[l] = share * wall[l] + (1.0 - share) * image[l];
     }
 }
 

@@ -7,9 +7,10 @@ use super::gas::DRIFT;
 use super::steady::Steady;
 use super::sweep::Swept;
 use super::{Problem, nodes};
+use crate::bgk::Model;
 use crate::emulator::Emulator;
 use crate::flow::ring::{Plan, RingSweeps};
-use crate::flow::{Case, Findings, Machine};
+use crate::flow::{Case, Duct, DuctSection, Findings, Machine};
 
 fn case(text: &str) -> Case {
     let case: Case = toml::from_str(text).unwrap();
@@ -59,6 +60,16 @@ fn thin_gas_loads_convex_bodies_as_if_each_wall_were_alone() {
             skew,
             skew,
             "shape = \"box\"\nsize = [0.8, 0.5, 0.6]\nangle = 30",
+        ),
+        (
+            STREAM,
+            MIRROR,
+            "shape = \"sphere\"\nradius = 0.5\naccommodation = 0.3",
+        ),
+        (
+            skew,
+            skew,
+            "shape = \"box\"\nsize = [0.8, 0.5, 0.6]\naccommodation = 0.2\ntemperature = 2",
         ),
         (
             skew,
@@ -132,6 +143,31 @@ fn a_split_side_has_two_states() {
     // Gas flows from the denser half to the thinner one.
     let different = split(0.5);
     assert!(side(&different, "top.left") < -0.03 && side(&different, "top.right") > 0.03);
+}
+
+/// A cube with the stream turned has the loads of one along the grid.
+#[test]
+fn a_turned_cube_has_the_loads_of_an_aligned_one() {
+    let [aligned, turned] = [0, 30].map(|angle| {
+        let side = format!("{{ kind = \"stream\", speed_ratio = 1.5, angle = {angle} }}");
+        let found = solved(&format!(
+            "gas = {{ delta = 1 }}
+            domain = {{ x = [-1.5, 1.5], y = [-1.5, 1.5], z = [0, 1.5], h = 0.125 }}
+            solver = {{ tolerance = 1e-3 }}
+            sides = {{ left = {side}, right = {side}, bottom = {side}, top = {side}, back = {MIRROR}, front = {side} }}
+            [[body]]
+            shape = \"box\"
+            size = [0.8, 0.8, 0.8]
+            angle = {angle}
+            temperature = 1.5"
+        ));
+        let body = &found.bodies[0];
+        assert!(body.lift_coefficient.unwrap().abs() < 0.02);
+        [body.drag_coefficient, body.side_coefficient, body.heat_coefficient].map(Option::unwrap)
+    });
+    for (turned, aligned) in turned.into_iter().zip(aligned) {
+        assert!((turned / aligned - 1.0).abs() < 0.02, "{turned} {aligned}");
+    }
 }
 
 /// A quarter between mirrors and the whole are the same flow.
@@ -220,7 +256,8 @@ fn extruded_flows_are_those_of_the_plane() {
 fn flat(swept: &Swept) -> Vec<f64> {
     let sides = swept.sides.iter().flatten().flatten().flatten();
     let all = swept.cells.iter().flatten();
-    let all = all.chain(swept.facets.iter().flatten()).chain(sides);
+    let walls = swept.facets.iter().flatten().chain(&swept.arrived);
+    let all = all.chain(walls).chain(sides);
     all.chain(swept.left.iter().flatten()).copied().collect()
 }
 
@@ -252,7 +289,8 @@ fn sums_of_lanes_are_those_of_loops() {
         [[body]]
         shape = \"sphere\"
         centre = [0.1, 0.05, 0]
-        radius = 0.4";
+        radius = 0.4
+        accommodation = 0.6";
     let duct = "
         gas = { model = \"bgk\", delta = 1, linear = true }
         domain = { x = [0, 0.6], y = [0, 0.5], z = [0, 0.5], h = 0.1 }
@@ -267,7 +305,8 @@ fn sums_of_lanes_are_those_of_loops() {
         [[body]]
         shape = \"sphere\"
         centre = [0.3, 0, 0.1]
-        radius = 0.15";
+        radius = 0.15
+        accommodation = 0.3";
     for text in [lean, duct] {
         let case = case(text);
         let problem = Problem::new(&case, 1.0).unwrap();
@@ -404,27 +443,45 @@ fn smoluchowski() -> f64 {
     sum / (count * count * angles) as f64
 }
 
-/// Flow through a long square duct in thin gas, from the lines that meet each point.
+/// Flow through a long square duct: in thin gas from the lines that meet each point, else from integral equations.
 #[test]
-fn a_square_duct_has_its_flow_in_thin_gas() {
-    let text = "
-        gas = { model = \"bgk\", delta = 1e-3, linear = true }
-        domain = { x = [0, 0.1], y = [0, 0.5], z = [0, 0.5], h = 0.05 }
-        velocities = { kind = \"gauss\", points = 10 }
-        [sides]
-        left = { kind = \"periodic\", jump = 0.1 }
-        right = { kind = \"periodic\", jump = 0.1 }
-        bottom = { kind = \"mirror\" }
-        top = { kind = \"wall\" }
-        back = { kind = \"mirror\" }
-        front = { kind = \"wall\" }";
-    let found = solved(text);
-    let flow = 4.0 * found.mass_flow();
+fn a_square_duct_has_its_flow() {
     // f at a point has the density where its molecules left the wall: -(v_x/v_across) times the distance across.
     // <v_x^2/v_across> = (1/2) <1/v_across> = sqrt(pi)/2 over the Maxwellian.
-    let exact = 0.5 * PI.sqrt() * smoluchowski();
-    assert!((flow / exact - 1.0).abs() < 0.02, "{flow} {exact}");
-    // The mean velocity for a unit gradient, over a section of area 1.
-    let mobility = found.passages[0].mobility.unwrap();
-    assert!((mobility / flow - 1.0).abs() < 1e-12, "{mobility} {flow}");
+    let thin = 0.5 * PI.sqrt() * smoluchowski();
+    let by_integrals = |delta: f64, accommodation: f64| {
+        let duct = Duct {
+            model: Model::Bgk,
+            accommodation,
+            ..Duct::new(DuctSection::Rectangle { ratio: 1.0 }, delta)
+        };
+        0.5 * duct.solve().unwrap().g_p
+    };
+    for (delta, share, exact, error) in [
+        (1e-3, 1.0, thin, 0.02),
+        (1.0, 1.0, by_integrals(1.0, 1.0), 2e-3),
+        (1.0, 0.5, by_integrals(1.0, 0.5), 5e-3),
+        (10.0, 1.0, by_integrals(10.0, 1.0), 2e-3),
+    ] {
+        let found = solved(&format!(
+            "gas = {{ model = \"bgk\", delta = {delta}, linear = true }}
+            domain = {{ x = [0, 0.1], y = [0, 0.5], z = [0, 0.5], h = 0.05 }}
+            velocities = {{ kind = \"gauss\", points = 10 }}
+            [sides]
+            left = {{ kind = \"periodic\", jump = 0.1 }}
+            right = {{ kind = \"periodic\", jump = 0.1 }}
+            bottom = {{ kind = \"mirror\" }}
+            top = {{ kind = \"wall\", accommodation = {share} }}
+            back = {{ kind = \"mirror\" }}
+            front = {{ kind = \"wall\", accommodation = {share} }}"
+        ));
+        let flow = 4.0 * found.mass_flow();
+        assert!(
+            (flow / exact - 1.0).abs() < error,
+            "{delta} {share}: {flow} {exact}"
+        );
+        // The mean velocity for a unit gradient, over a section of area 1.
+        let mobility = found.passages[0].mobility.unwrap();
+        assert!((mobility / flow - 1.0).abs() < 1e-12, "{mobility} {flow}");
+    }
 }

@@ -10,6 +10,8 @@ pub(in crate::flow) struct Unknowns {
     pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
     /// Density that each facet emits.
     pub(in crate::flow) facets: Vec<f64>,
+    /// What walls that mirror a part of the molecules mirror, `[place][node]`.
+    pub(in crate::flow) images: Vec<f64>,
     /// Density that the faces of side walls emit; one of an inflow.
     pub(in crate::flow) sides: [Vec<f64>; SIDES],
     /// Inflow of the last sweep that periodic sides, mirrors that face each other and walls hand on, `[face][node]`.
@@ -18,6 +20,8 @@ pub(in crate::flow) struct Unknowns {
     pub(in crate::flow) internal: Vec<InternalEnergy>,
     /// Its inflow, as `lagged`.
     pub(in crate::flow) internal_lagged: [Vec<f64>; SIDES],
+    /// Its part that walls mirror, as `images`.
+    pub(in crate::flow) internal_images: Vec<f64>,
 }
 
 /// The function of the velocity that a sweep carries.
