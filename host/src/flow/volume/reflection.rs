@@ -10,12 +10,10 @@ use rayon::prelude::*;
 use super::gas::{Coefficients, MOMENTS, equilibrium};
 use super::nodes::Nodes;
 use super::space::{Facet, Space};
+use super::unknowns::Carried;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use rarefy_kernels::flow::volume::gas::add_flux;
-
-/// The place of a facet that mirrors nothing.
-pub(in crate::flow) const NONE: u32 = u32::MAX;
 
 /// A Maxwellian of smaller values has no ratios.
 const TINY: f64 = 1e-250;
@@ -26,16 +24,13 @@ const REPEATS: usize = 4;
 /// Copies of all images in an iteration, besides those that mixing keeps.
 const COPIES: u64 = 6;
 
-/// Functions of the velocity whose fluxes an image keeps: 1, the components of v, and v^2.
-const KEPT: usize = 5;
-
 /// Walls that mirror a part of the molecules.
 #[derive(Clone, Debug, Default)]
 pub(in crate::flow) struct Partial {
     /// The facets of these walls.
     pub(in crate::flow) facets: Vec<usize>,
-    /// The place of each facet among them, or [`NONE`].
-    pub(in crate::flow) place: Vec<u32>,
+    /// The place of each facet among them, if it is one.
+    place: Vec<Option<usize>>,
     /// The share of the molecules that each facet does not mirror.
     pub(in crate::flow) share: Vec<f64>,
     /// Where images are interpolated; none without such walls.
@@ -46,9 +41,9 @@ impl Partial {
     /// The walls of facets that do not mirror these shares.
     pub(in crate::flow) fn new(share: Vec<f64>, nodes: &Nodes) -> Self {
         let facets: Vec<usize> = (0..share.len()).filter(|&s| share[s] < 1.0).collect();
-        let mut place = vec![NONE; share.len()];
+        let mut place = vec![None; share.len()];
         for (at, &s) in facets.iter().enumerate() {
-            place[s] = at as u32;
+            place[s] = Some(at);
         }
         Self {
             lattice: (!facets.is_empty()).then(|| Lattice::new(nodes)),
@@ -111,20 +106,8 @@ impl Partial {
     /// The place of a facet among those that mirror a part, if it does.
     #[inline(always)]
     pub(in crate::flow) fn place_of(&self, facet: usize) -> Option<usize> {
-        match self.place.get(facet) {
-            Some(&NONE) | None => None,
-            Some(&place) => Some(place as usize),
-        }
+        self.place.get(facet).copied().flatten()
     }
-}
-
-/// What the molecules of an image are.
-#[derive(Clone, Copy, PartialEq)]
-pub(in crate::flow) enum Kept {
-    /// Molecules, whose mass, momentum and energy leave as they arrive.
-    All,
-    /// Internal energy, whose amount alone does.
-    Amount,
 }
 
 /// The nodes as a product of three axes, on which images are interpolated.
@@ -134,7 +117,7 @@ pub(in crate::flow) enum Kept {
 struct Lattice {
     axes: [Vec<f64>; 3],
     /// The node of each point, the first axis slowest.
-    node: Vec<u32>,
+    node: Vec<usize>,
     is_round: bool,
 }
 
@@ -152,7 +135,7 @@ impl Lattice {
             all
         });
         let mut lattice = Self {
-            node: vec![u32::MAX; axes.iter().map(Vec::len).product()],
+            node: vec![0; axes.iter().map(Vec::len).product()],
             axes,
             is_round,
         };
@@ -163,7 +146,7 @@ impl Lattice {
                 if share >= 0.5 { low } else { high }
             });
             let place = lattice.place(at);
-            lattice.node[place] = m as u32;
+            lattice.node[place] = m;
         }
         lattice
     }
@@ -176,10 +159,9 @@ impl Lattice {
     fn around(&self, v: [f64; 3]) -> impl Iterator<Item = (usize, f64)> + '_ {
         let point = coordinates(self.is_round, v);
         let [a, b, c] = [0, 1, 2].map(|axis: usize| between(&self.axes[axis], point[axis]));
-        (0..8).filter_map(move |corner: usize| {
+        (0..8).map(move |corner: usize| {
             let ((i, x), (j, y), (k, z)) = (a[corner & 1], b[corner >> 1 & 1], c[corner >> 2]);
-            let node = self.node[self.place([i, j, k])];
-            (node != u32::MAX).then_some((node as usize, x * y * z))
+            (self.node[self.place([i, j, k])], x * y * z)
         })
     }
 }
@@ -221,7 +203,7 @@ impl Images<'_> {
         space: &Space,
         partial: &Partial,
         cell: impl Fn(usize) -> Coefficients + Sync,
-        (arrived, kept): (&[f64], Kept),
+        (carried, arrived): (Carried, &[f64]),
     ) -> Vec<f64> {
         let count = self.nodes.len();
         let mut images = vec![0.0; partial.facets.len() * count];
@@ -229,7 +211,7 @@ impl Images<'_> {
         let facets = places.zip(&partial.facets);
         facets.for_each(|((image, arrived), &s)| {
             let facet = &space.facets[s];
-            self.one(facet, &cell(facet.cell), (arrived, kept), image);
+            self.one(facet, &cell(facet.cell), (carried, arrived), image);
         });
         images
     }
@@ -238,7 +220,7 @@ impl Images<'_> {
         &self,
         facet: &Facet,
         gas: &Coefficients,
-        (arrived, kept): (&[f64], Kept),
+        (carried, arrived): (Carried, &[f64]),
         image: &mut [f64],
     ) {
         let (nodes, normal) = (self.nodes, facet.normal);
@@ -250,14 +232,16 @@ impl Images<'_> {
             return;
         }
         self.interpolate(normal, gas, arrived, image);
-        match (kept, self.lattice.is_round) {
-            (Kept::Amount, _) => self.correct::<1>(normal, arrived, image, |_| [1.0]),
-            (Kept::All, true) => self.correct::<4>(normal, arrived, image, |[x, r, z]| {
+        match (carried, self.lattice.is_round) {
+            (Carried::InternalEnergy, _) => self.correct::<1>(normal, arrived, image, |_| [1.0]),
+            (Carried::Molecules, true) => self.correct::<4>(normal, arrived, image, |[x, r, z]| {
                 [1.0, x, r, x * x + r * r + z * z]
             }),
-            (Kept::All, false) => self.correct::<KEPT>(normal, arrived, image, |[x, y, z]| {
-                [1.0, x, y, z, x * x + y * y + z * z]
-            }),
+            (Carried::Molecules, false) => {
+                self.correct::<5>(normal, arrived, image, |[x, y, z]| {
+                    [1.0, x, y, z, x * x + y * y + z * z]
+                })
+            }
         }
     }
 
@@ -452,7 +436,10 @@ mod tests {
                 linear,
             };
             let is_round = nodes.turn.is_some();
-            assert!(lattice.node.iter().all(|node| *node != u32::MAX));
+            let mut seen = lattice.node.clone();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), nodes.count);
             for turn in [0.0, 0.3, 0.7, 1.2, std::f64::consts::FRAC_PI_2] {
                 let (sin, cos) = f64::sin_cos(turn);
                 let normal = if is_round {
@@ -473,7 +460,7 @@ mod tests {
                 images.one(
                     &facet,
                     &MAXWELLIAN_AT_REST,
-                    (&arrived, Kept::All),
+                    (Carried::Molecules, &arrived),
                     &mut image,
                 );
                 let (mut net, mut whole) = ([0.0; MOMENTS], 0.0);
@@ -497,7 +484,6 @@ mod tests {
                 let most = net.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
                 assert!(most < 1e-11 * whole, "{turn} {is_round}: {net:?}");
                 assert!(off < 0.06 * all, "{turn} {is_round}: {}", off / all);
-                // A part of the correction is the exact image's own fault: half of the nodes are on one side.
                 if !linear {
                     assert!(image.iter().all(|f| *f >= -1e-12));
                 }

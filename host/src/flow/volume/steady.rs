@@ -11,7 +11,6 @@ use super::gas::{
     maxwellian,
 };
 use super::problem::Problem;
-use super::reflection::Kept;
 use super::space::{Space, across};
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
 use super::unknowns::{Carried, Unknowns};
@@ -358,9 +357,9 @@ impl<'a> Steady<'a> {
         for (density, (arriving, emission)) in next.facets.iter_mut().zip(arriving) {
             *density = emission.density(arriving[0]);
         }
-        next.images = self.mirrored(&swept.arrived, Kept::All);
+        next.images = self.mirrored(Carried::Molecules, &swept.arrived);
         if let Some(internal) = internal {
-            next.internal_images = self.mirrored(&internal.arrived, Kept::Amount);
+            next.internal_images = self.mirrored(Carried::InternalEnergy, &internal.arrived);
         }
         for k in 0..SIDES {
             if let Some(emission) = &problem.side_emission[k] {
@@ -397,14 +396,14 @@ impl<'a> Steady<'a> {
     }
 
     /// What walls mirror of the molecules, or of their internal energy, that arrived in a sweep.
-    fn mirrored(&self, arrived: &[f64], kept: Kept) -> Vec<f64> {
+    fn mirrored(&self, carried: Carried, arrived: &[f64]) -> Vec<f64> {
         let problem = self.problem;
         let Some(images) = problem.partial.images(&problem.nodes, problem.gas.linear) else {
             return Vec::new();
         };
         let (gas, cells) = (&problem.gas, &self.state.cells);
         let cell = |k: usize| maxwellian(gas, gas::state(gas, &cells[k]));
-        images.all(&problem.space, &problem.partial, cell, (arrived, kept))
+        images.all(&problem.space, &problem.partial, cell, (carried, arrived))
     }
 
     /// Mass that leaves through the open parts of a side, and their area.
