@@ -4,10 +4,12 @@
     python3 scripts/tube-conductance.py [path of rarefy]
 
 Each number is that of `rarefy flow` for a linearised flow round an axis. The first table has no collisions and the reservoirs at the ends, beside
-Clausing's integral equation. The second has both vessels in the domain, over length and rarefaction.
+Clausing's integral equation. The second is the tube of ten radii again, on cells that are long along the tube, with the seconds of processor time. The
+third has both vessels in the domain, over length and rarefaction.
 """
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,8 @@ from pathlib import Path
 EXACT = {0.1: 0.952399, 0.5: 0.801271, 1: 0.671984, 2: 0.514231, 5: 0.310525, 10: 0.190942, 20: 0.109321}
 # Cells a radius, angles, speeds and points along the axis.
 GRIDS = [(10, 16, 8), (20, 32, 12)]
+# Long cells: cells a radius, angles, speeds, points along the axis.
+LONG = [(20, 32, 12, 8), (20, 64, 16, 8), (25, 64, 16, 8), (30, 96, 16, 8)]
 LENGTHS = [1, 2, 5, 10]
 # From free flow to the continuum.
 RAREFACTIONS = [0.01, 0.1, 1, 10, 100]
@@ -48,8 +52,8 @@ size = [{length}, 100]
 
 BARE = """\
 gas = {{ delta = 1e-9, linear = true }}
-domain = {{ symmetry = "axis", x = [0, {length}], y = [0, 1], h = {h} }}
-velocities = {{ angles = {angles}, speeds = {speeds}, axial = {speeds} }}
+domain = {{ symmetry = "axis", x = [0, {length}], y = [0, 1], h = {h}{cells} }}
+velocities = {{ angles = {angles}, speeds = {speeds}, axial = {axial} }}
 [sides]
 left = {{ kind = "reservoir", density = 1 }}
 right = {{ kind = "vacuum" }}
@@ -76,10 +80,23 @@ def without_collisions(command: str) -> None:
     for length, exact in EXACT.items():
         row = [f"{length}", f"{exact}"]
         for cells, angles, speeds in GRIDS:
-            case = BARE.format(length=length, h=1 / cells, angles=angles, speeds=speeds)
+            case = BARE.format(length=length, h=1 / cells, cells="", angles=angles, speeds=speeds, axial=speeds)
             value = result_of(command, case, "--no-verify")["passages"][0]["transmission"]
             row += [f"{value:.5f}", f"{100 * (value / exact - 1):.3f}%"]
         print(f"| {' | '.join(row)} |", flush=True)
+
+
+def long_cells(command: str) -> None:
+    """The table of cells that are long along the tube."""
+    print("| cells a radius | angles | speeds | error | processor time |\n|---|---|---|---|---|")
+    for cells, angles, speeds, axial in LONG:
+        extra = ", core = [[0, 0.2], [0, 1]], growth = 1.5, largest = 0.25"
+        case = BARE.format(length=10, h=1 / cells, cells=extra, angles=angles, speeds=speeds, axial=axial)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        value = result_of(command, case, "--no-verify")["passages"][0]["transmission"]
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        print(f"| {cells} | {angles} | {speeds} x {axial} | {value / EXACT[10] - 1:.1e} | {seconds:.1f} s |", flush=True)
 
 
 def transmission(command: str, length: float, delta: float) -> tuple[float, float]:
@@ -101,6 +118,8 @@ def transmission(command: str, length: float, delta: float) -> tuple[float, floa
 def main() -> None:
     command = sys.argv[1] if len(sys.argv) > 1 else "rarefy"
     without_collisions(command)
+    print()
+    long_cells(command)
     print()
     names = " | ".join(f"L/R = {length}" for length in LENGTHS)
     print(f"| delta | {names} |")
