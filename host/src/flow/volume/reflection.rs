@@ -71,7 +71,7 @@ impl Partial {
     /// Refuses more images than memory has room for: those of an iteration, and of as many earlier ones as mixing keeps.
     ///
     /// # Errors
-    /// What they take, and what would take less.
+    /// The memory, and keys that take less.
     pub(in crate::flow) fn check_memory(&self, nodes: &Nodes, depth: usize) -> Result<()> {
         let values = (self.facets.len() * nodes.len()) as u64;
         let copies = 2 * (depth as u64 + 1) + COPIES;

@@ -395,7 +395,7 @@ impl<'a> Steady<'a> {
         next
     }
 
-    /// What walls mirror of the molecules, or of their internal energy, that arrived in a sweep.
+    /// The images of the molecules, or of their internal energy, that arrived at walls in a sweep.
     fn mirrored(&self, carried: Carried, arrived: &[f64]) -> Vec<f64> {
         let problem = self.problem;
         let Some(images) = problem.partial.images(&problem.nodes, problem.gas.linear) else {

@@ -49,7 +49,7 @@ pub(in crate::flow) struct Input {
     pub(in crate::flow) cells: Vec<Coefficients>,
     /// Maxwellian of each facet.
     pub(in crate::flow) facets: Vec<Coefficients>,
-    /// What walls mirror, `[place][node]` of the walls that mirror a part.
+    /// Images at the walls that mirror a part, `[place][node]`.
     pub(in crate::flow) images: Vec<f64>,
     /// The sides.
     pub(in crate::flow) sides: [Inflow; SIDES],
@@ -478,7 +478,7 @@ impl<const LINEAR: bool> Job for March<'_, LINEAR> {
     }
 }
 
-/// What a wall emits and mirrors, from what it would emit alone.
+/// Adds the molecules that a wall mirrors to those that it emits.
 #[inline(always)]
 pub(in crate::flow) fn add_image(wall: &mut Lanes<f64>, share: f64, image: &[f64]) {
     for l in 0..LANES {

@@ -10,7 +10,7 @@ pub(in crate::flow) struct Unknowns {
     pub(in crate::flow) cells: Vec<[f64; UNKNOWNS]>,
     /// Density that each facet emits.
     pub(in crate::flow) facets: Vec<f64>,
-    /// What walls that mirror a part of the molecules mirror, `[place][node]`.
+    /// Images of the molecules at walls that mirror a part, `[place][node]`.
     pub(in crate::flow) images: Vec<f64>,
     /// Density that the faces of side walls emit; one of an inflow.
     pub(in crate::flow) sides: [Vec<f64>; SIDES],
