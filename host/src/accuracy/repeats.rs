@@ -281,8 +281,9 @@ impl Errors {
         }
         let remedy = wanting(&findings).and_then(|(axis, factor)| {
             let order = axes.iter().find(|a| a.name == axis)?.order;
-            // Errors that are taken for those of first order mostly fall faster.
-            run.remedy(axis, factor.powf(order.max(1.5).recip()))
+            // Errors that are taken for those of first order mostly fall faster, but not those of far sides.
+            let least = if axis == "domain" { 1.0 } else { 1.5 };
+            run.remedy(axis, factor.powf(order.max(least).recip()))
         });
         Ok(Self {
             findings,
