@@ -6,6 +6,7 @@ mod bgk_boltzmann;
 mod bgk_boltzmann_flow;
 mod bgk_boltzmann_plates;
 mod bgk_boltzmann_steady;
+mod bgk_homogeneous;
 mod bgk_plates_strong;
 mod bgk_rotation;
 mod bgk_rotation_in_time;

@@ -46,7 +46,10 @@ pub(crate) mod rotation;
 pub mod steady;
 mod transient;
 
-pub use cases::{Cavity, CavityResults, Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
+pub use cases::{
+    Cavity, CavityResults, ExactRelaxation, Homogeneous, HomogeneousMoments, HomogeneousStart,
+    Mach, Shock, ShockExtremes, ShockPoint, ShockProfile,
+};
 pub use equilibrium::{DiscreteMaxwellian, Factors};
 pub use march::March;
 pub use negative::NegativeEquilibrium;

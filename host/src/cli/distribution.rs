@@ -18,6 +18,10 @@ use crate::error::{Error, Result};
 pub(super) enum Init {
     /// Half the sum of two Maxwellians of temperature 1 with mean velocities +-U along x, density 1.
     TwoMaxwellians(f64),
+    /// Of the relaxation models: the same with a share of the molecules at the velocity U, and the others at the one that balances their momentum.
+    Unequal { speed: f64, share: f64 },
+    /// Of the relaxation models: temperatures of translation and rotation.
+    Temperatures([f64; 2]),
     /// The Bobylev-Krook-Wu solution, from one of its states on.
     Bkw(Bkw),
     /// An array.
@@ -30,8 +34,13 @@ impl Init {
         match self {
             Self::TwoMaxwellians(u) => Some(u.abs() + 5.0),
             Self::Bkw(_) => Some(5.5),
-            Self::File(_) => None,
+            Self::Unequal { .. } | Self::Temperatures(_) | Self::File(_) => None,
         }
+    }
+
+    /// Whether it is a start of the relaxation models alone.
+    pub(super) fn is_of_models(&self) -> bool {
+        matches!(self, Self::Unequal { .. } | Self::Temperatures(_))
     }
 
     /// The Maxwellians that it is a sum of, or near to, if they are known.
@@ -39,7 +48,7 @@ impl Init {
         let fastest = match self {
             Self::TwoMaxwellians(u) => u.abs(),
             Self::Bkw(_) => 0.0,
-            Self::File(_) => return None,
+            Self::Unequal { .. } | Self::Temperatures(_) | Self::File(_) => return None,
         };
         Some(Beams {
             coldest: 1.0,
@@ -59,6 +68,11 @@ impl Init {
                 Ok(beams.sample(grid))
             }
             Self::Bkw(state) => Ok(state.sample(grid)),
+            Self::Unequal { .. } | Self::Temperatures(_) => Err(Error::invalid(
+                "--init",
+                self,
+                "two-maxwellians[:U], bkw:K0 or a .npy file; this start is of a relaxation model, --model",
+            )),
             Self::File(path) => Ok(read(path, grid.n()..=grid.n(), tolerated, false)?.values),
         }
     }
@@ -69,10 +83,27 @@ impl Init {
             Self::TwoMaxwellians(u) => {
                 format!("two Maxwellians (u = ±{} along x, T = 1)", short(*u))
             }
+            Self::Unequal { speed, share } => format!(
+                "two Maxwellians (a share of {} at u = {} along x, T = 1)",
+                short(*share),
+                short(*speed)
+            ),
+            Self::Temperatures([of_t, of_r]) => format!(
+                "temperatures {} of translation and {} of rotation",
+                short(*of_t),
+                short(*of_r)
+            ),
             Self::Bkw(state) => format!("the Bobylev-Krook-Wu solution from K = {}", state.k()),
             Self::File(path) => path.display().to_string(),
         }
     }
+}
+
+/// Two finite numbers with a comma between them.
+fn pair_of(text: &str) -> Option<[f64; 2]> {
+    let (first, second) = text.split_once(',')?;
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+    Some([number(first)?, number(second)?])
 }
 
 impl FromStr for Init {
@@ -85,6 +116,22 @@ impl FromStr for Init {
         };
         match (name, value) {
             ("two-maxwellians", None) => Ok(Self::TwoMaxwellians(TwoMaxwellians::default().speed)),
+            ("two-maxwellians", Some(pair)) if pair.contains(',') => match pair_of(pair) {
+                Some([speed, share]) if share > 0.0 && share < 1.0 => {
+                    Ok(Self::Unequal { speed, share })
+                }
+                _ => Err(format!(
+                    "two-maxwellians:U,SHARE needs a finite speed U and a share above 0 and below 1; '{pair}' was given"
+                )),
+            },
+            ("temperatures", Some(pair)) => match pair_of(pair) {
+                Some([of_t, of_r]) if of_t > 0.0 && of_r > 0.0 => {
+                    Ok(Self::Temperatures([of_t, of_r]))
+                }
+                _ => Err(format!(
+                    "temperatures:T_T,T_R needs two positive temperatures; '{pair}' was given"
+                )),
+            },
             ("two-maxwellians", Some(u)) => match u.parse::<f64>() {
                 Ok(u) if u.is_finite() => Ok(Self::TwoMaxwellians(u)),
                 _ => Err(format!(
@@ -101,7 +148,7 @@ impl FromStr for Init {
                 Ok(Self::File(PathBuf::from(text)))
             }
             _ => Err(
-                "use two-maxwellians[:U], bkw:K0 with 3/5 <= K0 < 1, or the name of a .npy file"
+                "use two-maxwellians[:U], bkw:K0 with 3/5 <= K0 < 1, or the name of a .npy file; with --model also two-maxwellians:U,SHARE and temperatures:T_T,T_R"
                     .into(),
             ),
         }
@@ -112,6 +159,8 @@ impl fmt::Display for Init {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TwoMaxwellians(u) => write!(f, "two-maxwellians:{u}"),
+            Self::Unequal { speed, share } => write!(f, "two-maxwellians:{speed},{share}"),
+            Self::Temperatures([of_t, of_r]) => write!(f, "temperatures:{of_t},{of_r}"),
             Self::Bkw(state) => write!(f, "bkw:{}", state.k()),
             Self::File(path) => write!(f, "{}", path.display()),
         }

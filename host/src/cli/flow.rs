@@ -28,7 +28,8 @@ mod time_loop;
 mod verify;
 
 pub(super) use arguments::{
-    Counts, FlowArgs, GasArgs, Interpolation, MODEL_MOLECULES, SiArgs, rarefaction,
+    ConductionArgs, Counts, FlowArgs, GasArgs, Interpolation, MODEL_MOLECULES, ReferenceArgs,
+    SiArgs, rarefaction,
 };
 pub(super) use case::{Flow, Outcome, PreparedRun, Saved, SteadyCase};
 pub(super) use collisions::{CollisionArgs, refused};

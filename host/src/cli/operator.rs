@@ -24,7 +24,7 @@ pub(super) struct OperatorArgs {
     pub(super) vmin: Option<f64>,
     /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method [default: hard-sphere; maxwell for bkw]
     #[arg(long)]
-    molecules: Option<Scattering>,
+    pub(super) molecules: Option<Scattering>,
     /// Total cross-section sigma_T = 4 pi C at unit relative speed
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(super) sigma_t: f64,

@@ -38,6 +38,7 @@ pub fn checkpoint(bytes: &[u8]) {
         let _ = checkpoint::parts_of(path);
         let _ = Stored::<Value>::open(path, "relax");
         let _ = relax::state::Saved::read(path);
+        let _ = relax::model::Saved::read(path);
         let _ = isotropic::state::Saved::read(path);
     };
     with_file("saved.rarefy", bytes, read);

@@ -1,5 +1,6 @@
 //! `rarefy relax`: homogeneous relaxation on a 3D velocity grid.
 
+pub(super) mod model;
 mod parameters;
 mod results;
 pub(super) mod state;
@@ -55,6 +56,13 @@ impl CommandObserver<Relaxation> for RelaxObserver<'_> {
 
 /// Runs the relaxation.
 pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
+    let of_a_model = match &args.resume {
+        Some(path) => model::is_checkpoint(path)?,
+        None => args.is_of_a_model(),
+    };
+    if of_a_model {
+        return model::run(args, given);
+    }
     let common = &args.common;
     let started = Instant::now();
     let mut search = None;
@@ -72,6 +80,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         }
         Some(path) => {
             let mut saved = state::Saved::read(path)?;
+            args.refuse_models()?;
             saved.parameters.go_on(args, given)?;
             saved.check_end(path)?;
             (saved.parameters.clone(), Start::Saved(Box::new(saved)))

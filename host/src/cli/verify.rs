@@ -135,6 +135,15 @@ impl Verified {
         &self.0.findings
     }
 
+    /// Errors that are known, unless none are wanted.
+    pub(super) fn known(args: &VerifyArgs, findings: Vec<Finding>) -> Self {
+        let findings = if args.no_verify { Vec::new() } else { findings };
+        Self(Errors {
+            findings,
+            ..Errors::default()
+        })
+    }
+
     /// No errors, and why.
     pub(super) fn not_here(why: &'static str) -> Self {
         Self(Errors::not_here(why))

@@ -638,3 +638,107 @@ fn sides(plan: &Plan, base: usize) -> Vec<f64> {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bgk::steady::{Closure, SteadyProblem};
+    use crate::bgk::{
+        Axis, Boundaries, Boundary, Gas, Model, Problem, Space, Species, State, VelocitySpace, Wall,
+    };
+    use crate::emulator::{Emulator, ThreadOrder};
+
+    /// A line and a rectangle of a gas between walls that mirror a part, stirred a little.
+    fn problems(gas: Gas) -> Vec<SteadyProblem> {
+        let axes = [8, 8].map(|n| Axis::uniform(n, -4.2, 4.2).expect("an axis"));
+        let wall = |speed: f64, accommodation| {
+            Boundary::Wall(Wall {
+                accommodation,
+                ..Wall::diffuse(1.1).moving([speed, 0.0])
+            })
+        };
+        let stirred = |x: f64, y: f64| State {
+            density: 1.0 + 0.05 * (4.0 * x + 3.0 * y).sin(),
+            velocity: [0.0, 0.05 * (5.0 * x).sin()],
+            temperature: 1.0 + 0.05 * (2.0 * x - 6.0 * y).cos(),
+        };
+        let velocity = VelocitySpace::new(axes.to_vec(), 2).expect("velocities");
+        let line = Problem::new(
+            Space::line(37, [0.0, 2.0]).expect("cells"),
+            velocity.clone(),
+            gas,
+            Boundaries::line(wall(0.0, 0.6), wall(0.0, 1.0)),
+            |x, _| stirred(x, 0.0),
+        );
+        let plane = Problem::new(
+            Space::rectangle([11, 9], [0.0, 2.0], [0.0, 2.0]).expect("cells"),
+            velocity,
+            gas,
+            Boundaries {
+                left: wall(0.0, 1.0),
+                right: wall(0.0, 0.4),
+                bottom: Boundary::Specular,
+                top: wall(0.2, 1.0),
+            },
+            stirred,
+        );
+        let steady = |problem: Result<Problem>| SteadyProblem::from(&problem.expect("a problem"));
+        [line, plane].map(steady).into()
+    }
+
+    /// Sums and returning molecules of three iterations with the threads of a block in an order, in bits.
+    fn swept<T: Real>(plan: &Plan, start: &[f64], order: ThreadOrder) -> Vec<u64> {
+        let mut sweeps = MachineSweeps::<_, T>::new(Emulator::new(order), plan).expect("sweeps");
+        let (mut x, mut all) = (start.to_vec(), Vec::new());
+        for _ in 0..3 {
+            let mut y = x.clone();
+            let found = sweeps.iterate(&x, &mut y).expect("an iteration");
+            all.extend(found.sums.iter().chain(&found.left).chain(&y).copied());
+            all.extend(found.fluxes.into_iter().flatten());
+            x = y;
+        }
+        all.into_iter().map(f64::to_bits).collect()
+    }
+
+    fn order_of_threads_does_not_matter<T: Real>() {
+        let nitrogen = Gas {
+            model: Model::Polyatomic,
+            rotation: Species::Nitrogen.rotation(),
+            frequency: 2.0,
+            ..Gas::default()
+        };
+        let shakhov = Gas {
+            model: Model::Shakhov,
+            rotation: None,
+            ..nitrogen
+        };
+        for (gas, linear) in [
+            (nitrogen, false),
+            (nitrogen, true),
+            (shakhov, false),
+            (shakhov, true),
+        ] {
+            for mut problem in problems(gas) {
+                problem.linear = linear;
+                let plan = Plan::new(&problem, Closure::Diamond).expect("a plan");
+                let start = plan.start(&problem);
+                let usual = swept::<T>(&plan, &start, ThreadOrder::Ascending);
+                for order in [
+                    ThreadOrder::Descending,
+                    ThreadOrder::Random(5),
+                    ThreadOrder::Random(7),
+                ] {
+                    let found = swept::<T>(&plan, &start, order);
+                    let what = (gas.model, linear, plan.dimensions, order);
+                    assert!(found == usual, "{what:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_in_any_order_have_the_same_bits() {
+        order_of_threads_does_not_matter::<f64>();
+        order_of_threads_does_not_matter::<f32>();
+    }
+}

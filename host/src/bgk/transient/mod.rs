@@ -344,7 +344,10 @@ impl Simulation {
     }
 
     /// Moments of each cell with its rotation, a time of relaxation later than streaming left them.
-    fn rotating_moments(&mut self, time: f64) -> Result<(Vec<Moments>, Vec<RotatingMoments>)> {
+    pub(in crate::bgk) fn rotating_moments(
+        &mut self,
+        time: f64,
+    ) -> Result<(Vec<Moments>, Vec<RotatingMoments>)> {
         let mut all = self.engine.run(|engine| engine.moments())?;
         let Some(rotation) = self.config.problem.gas.rotating() else {
             return Ok((all, Vec::new()));

@@ -102,7 +102,11 @@ pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
         if let Some(rotation) = &rotation {
             let internal = internal(&state, sums, cells, cell);
             let of_rotation = internal.temperature(rotation, state.density);
-            state.temperature = rotation.temperature(state.temperature, of_rotation);
+            // Kernels go on with a temperature of rotation that is none: the residual reports it.
+            state.temperature = match of_rotation > 0.0 {
+                true => rotation.temperature(state.temperature, of_rotation),
+                false => f64::NAN,
+            };
         }
         let values = [
             state.density,

@@ -51,6 +51,22 @@ pub(in crate::cli) struct GasArgs {
     /// Relaxation model [default: bgk; polyatomic with a --gas whose molecules rotate]
     #[arg(long, value_parser = named::<Model>(&["bgk", "shakhov", "polyatomic"]))]
     pub(in crate::cli) model: Option<Model>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(in crate::cli) conduction: ConductionArgs,
+    /// Molecules: hard-sphere, maxwell, vhs:OMEGA or vss:OMEGA,ALPHA; the viscosity grows as T^0.5, T^1 or T^OMEGA [default: vhs:0.74, or those of --gas]
+    #[arg(long, value_name = "MOLECULES")]
+    molecules: Option<Scattering>,
+    /// The rotation that follows.
+    #[arg(skip)]
+    #[serde(skip)]
+    rotation: Option<Rotation>,
+}
+
+/// Prandtl number of the gas, and rotation of its molecules.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::cli) struct ConductionArgs {
     /// Prandtl number of the Shakhov and the polyatomic model [default: 2/3; 0.72 with --model polyatomic, or that of --gas]
     #[arg(long, value_name = "PR", value_parser = positive)]
     pub(in crate::cli) prandtl: Option<f64>,
@@ -66,16 +82,34 @@ pub(in crate::cli) struct GasArgs {
     #[arg(long, value_name = "F_TR,F_ROT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     eucken: Option<Eucken>,
-    /// Molecules: hard-sphere, maxwell, vhs:OMEGA or vss:OMEGA,ALPHA; the viscosity grows as T^0.5, T^1 or T^OMEGA [default: vhs:0.74, or those of --gas]
-    #[arg(long, value_name = "MOLECULES")]
-    molecules: Option<Scattering>,
-    /// The rotation that follows.
-    #[arg(skip)]
-    #[serde(skip)]
-    rotation: Option<Rotation>,
+}
+
+impl ConductionArgs {
+    /// Flags of molecules that rotate, and whether they were given.
+    pub(in crate::cli) fn of_rotation(&self) -> [(&'static str, bool); 3] {
+        [
+            ("internal-dof", self.internal_dof.is_some()),
+            ("z-rot", self.z_rot.is_some()),
+            ("eucken", self.eucken.is_some()),
+        ]
+    }
 }
 
 impl GasArgs {
+    /// The gas of these flags.
+    pub(in crate::cli) fn new(
+        model: Option<Model>,
+        conduction: ConductionArgs,
+        molecules: Option<Scattering>,
+    ) -> Self {
+        Self {
+            model,
+            conduction,
+            molecules,
+            rotation: None,
+        }
+    }
+
     /// The gas in full. `usual` are the molecules where the flags say none; `relaxes` says whether it is one of a model.
     pub(in crate::cli) fn resolved(
         &self,
@@ -83,7 +117,7 @@ impl GasArgs {
         usual: Scattering,
         relaxes: bool,
     ) -> Result<Self> {
-        let rotates = si.gas.filter(|gas| gas.rotation().is_some());
+        let rotates = si.reference.gas.filter(|gas| gas.rotation().is_some());
         if let (Some(gas), false) = (rotates, relaxes) {
             return Err(Error::invalid(
                 "--gas",
@@ -95,7 +129,7 @@ impl GasArgs {
             Some(_) => Model::Polyatomic,
             None => Model::Bgk,
         });
-        if let (Some(prandtl), Model::Bgk) = (self.prandtl, model) {
+        if let (Some(prandtl), Model::Bgk) = (self.conduction.prandtl, model) {
             return Err(Error::invalid(
                 "--prandtl",
                 prandtl,
@@ -103,12 +137,12 @@ impl GasArgs {
             ));
         }
         let given = RotationGiven {
-            species: if relaxes { si.gas } else { None },
-            kelvin: si.temperature,
-            freedom: self.internal_dof,
-            collisions: self.z_rot,
-            prandtl: self.prandtl,
-            eucken: self.eucken.map(|Eucken(factors)| factors),
+            species: if relaxes { si.reference.gas } else { None },
+            kelvin: si.reference.temperature,
+            freedom: self.conduction.internal_dof,
+            collisions: self.conduction.z_rot,
+            prandtl: self.conduction.prandtl,
+            eucken: self.conduction.eucken.map(|Eucken(factors)| factors),
         };
         let rotation = given.rotation(model)?;
         let mut full = Self {
@@ -121,9 +155,9 @@ impl GasArgs {
         };
         if let Some(rotation) = &rotation {
             rotation.check()?;
-            full.internal_dof = Some(rotation.freedom);
-            full.z_rot = Some(rotation.collisions);
-            full.prandtl = (rotation.eucken.is_none()).then_some(rotation.prandtl);
+            full.conduction.internal_dof = Some(rotation.freedom);
+            full.conduction.z_rot = Some(rotation.collisions);
+            full.conduction.prandtl = (rotation.eucken.is_none()).then_some(rotation.prandtl);
         }
         full.gas().validate()?;
         Ok(full)
@@ -137,18 +171,9 @@ impl GasArgs {
     /// The Prandtl number of a gas in full, as its record has it.
     pub(in crate::cli) fn recorded_prandtl(&self) -> Option<f64> {
         match self.rotation {
-            Some(_) => self.prandtl,
+            Some(_) => self.conduction.prandtl,
             None => Some(self.gas().prandtl),
         }
-    }
-
-    /// Flags of molecules that rotate, and whether they were given.
-    pub(in crate::cli) fn of_rotation(&self) -> [(&'static str, bool); 3] {
-        [
-            ("internal-dof", self.internal_dof.is_some()),
-            ("z-rot", self.z_rot.is_some()),
-            ("eucken", self.eucken.is_some()),
-        ]
     }
 
     /// Refuses molecules where the gas is at its reference temperature everywhere.
@@ -188,7 +213,7 @@ impl GasArgs {
             model: self.model(),
             prandtl: match self.rotation {
                 Some(_) => Gas::default().prandtl,
-                None => self.prandtl.unwrap_or(Gas::default().prandtl),
+                None => self.conduction.prandtl.unwrap_or(Gas::default().prandtl),
             },
             omega: exponent(self.scattering()),
             frequency: 1.0,
@@ -207,31 +232,48 @@ fn named_shortest(molecules: Scattering) -> Scattering {
     }
 }
 
+/// The reference state of a case in SI units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::cli) struct ReferenceArgs {
+    /// Gas, for a case in SI units; it also sets the exponent of the viscosity
+    #[arg(long, value_parser = named::<Species>(&Species::NAMES))]
+    pub(in crate::cli) gas: Option<Species>,
+    /// With --gas: pressure in Pa
+    #[arg(long, value_name = "PA", value_parser = positive)]
+    pub(in crate::cli) pressure: Option<f64>,
+    /// With --gas: temperature in K
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub(in crate::cli) temperature: Option<f64>,
+}
+
 /// A case in SI units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct SiArgs {
-    /// Gas, for a case in SI units; it also sets the exponent of the viscosity
-    #[arg(long, value_parser = named::<Species>(&Species::NAMES))]
-    gas: Option<Species>,
-    /// With --gas: pressure in Pa
-    #[arg(long, value_name = "PA", value_parser = positive)]
-    pressure: Option<f64>,
-    /// With --gas: temperature in K
-    #[arg(long, value_name = "K", value_parser = positive)]
-    temperature: Option<f64>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(in crate::cli) reference: ReferenceArgs,
     /// With --gas: size of the domain in m
     #[arg(long, value_name = "M", value_parser = positive)]
     size: Option<f64>,
 }
 
 impl SiArgs {
+    /// A case without a size.
+    pub(in crate::cli) fn of(reference: ReferenceArgs) -> Self {
+        Self {
+            reference,
+            size: None,
+        }
+    }
+
     /// Refuses a part of the flags; a domain that is not `sized` by them may go without `--size`.
     pub(in crate::cli) fn check(&self, sized: bool) -> Result<()> {
         let flags = [
-            ("--gas", self.gas.is_some()),
-            ("--pressure", self.pressure.is_some()),
-            ("--temperature", self.temperature.is_some()),
+            ("--gas", self.reference.gas.is_some()),
+            ("--pressure", self.reference.pressure.is_some()),
+            ("--temperature", self.reference.temperature.is_some()),
             ("--size", self.size.is_some()),
         ];
         let needed = &flags[..if sized { 4 } else { 3 }];
@@ -256,7 +298,7 @@ impl SiArgs {
 
     /// The warning of a gas that is outside of the temperatures at which its molecules rotate as the model has it.
     pub(in crate::cli) fn beyond_rotation(&self, cells: &[Moments]) -> Option<String> {
-        let (gas, kelvin) = self.gas.zip(self.temperature)?;
+        let (gas, kelvin) = self.reference.gas.zip(self.reference.temperature)?;
         let range = cells
             .iter()
             .fold([f64::INFINITY, 0.0_f64], |[low, high], m| {
@@ -267,7 +309,11 @@ impl SiArgs {
 
     /// The units, if the case is in SI units.
     pub(in crate::cli) fn units(&self) -> Result<Option<Units>> {
-        match (self.gas, self.pressure, self.temperature) {
+        match (
+            self.reference.gas,
+            self.reference.pressure,
+            self.reference.temperature,
+        ) {
             (Some(species), Some(pressure), Some(temperature)) => {
                 Units::new(species, pressure, temperature).map(Some)
             }
@@ -286,7 +332,9 @@ impl SiArgs {
 
     /// Variable hard spheres with the exponent of the viscosity of the gas, if it is given.
     fn molecules(&self) -> Option<Scattering> {
-        self.gas.map(|gas| Scattering::Vhs { omega: gas.omega() })
+        self.reference
+            .gas
+            .map(|gas| Scattering::Vhs { omega: gas.omega() })
     }
 }
 

@@ -90,10 +90,10 @@ impl CollisionArgs {
         refused(of_models, why)?;
         let of_gas = [
             ("model", gas.model() != Model::Bgk),
-            ("prandtl", gas.prandtl.is_some()),
+            ("prandtl", gas.conduction.prandtl.is_some()),
         ];
         refused(&of_gas, why)?;
-        refused(&gas.of_rotation(), why)?;
+        refused(&gas.conduction.of_rotation(), why)?;
         let choice = self.choice(usual);
         refused(
             &[("order", choice == Choice::Spectral && self.order.is_some())],

@@ -210,7 +210,7 @@ impl PlatesArgs {
             })),
             ..self.clone()
         };
-        full.gas.prandtl = full.gas.recorded_prandtl();
+        full.gas.conduction.prandtl = full.gas.recorded_prandtl();
         full.until_residual = Some(full.tolerance());
         if boltzmann {
             full.complete_box(flow)?;

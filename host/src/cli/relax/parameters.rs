@@ -7,11 +7,13 @@ use std::str::FromStr;
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
+use crate::bgk::{Model, Species};
 use crate::cli::distribution::{self, Init};
+use crate::cli::flow::{ConductionArgs, ReferenceArgs};
 use crate::cli::operator::{Choice, OperatorArgs, Taken};
 use crate::cli::options::Common;
 use crate::cli::resume;
-use crate::cli::text::kept_as_text;
+use crate::cli::text::{kept_as_text, name_of};
 use crate::cli::values::{at_least_one, cells, count, named, positive};
 use crate::cli::verify::VerifyArgs;
 use crate::collision::{Integrator, RelaxationConfig, Scattering, Until, VelocityGrid};
@@ -23,12 +25,16 @@ Examples:
   rarefy relax --order 2 --correction paper     the same by the paper's scheme
   rarefy relax --init bkw:0.7 --until 5         against an exact solution
   rarefy relax --init f.npy --vmax 6 --out run  from an array of f[ix][iy][iz]
-  rarefy relax --resume run/checkpoint.rarefy   go on where --checkpoint-every or Ctrl-C left it";
+  rarefy relax --resume run/checkpoint.rarefy   go on where --checkpoint-every or Ctrl-C left it
+  rarefy relax --model shakhov                  the beams by a relaxation model instead of the integral
+  rarefy relax --gas nitrogen --pressure 100 --temperature 300 --init temperatures:2,0.5
+                                                rotation of nitrogen at 150 K, translation at 600 K";
 
 /// Relax a distribution on a 3D velocity grid to equilibrium: df/dt = I(f, f)
 ///
 /// Without options: the paper's two Maxwellians of hard spheres on 20^3 velocities, to equilibrium. Results go to --out, or to
-/// rarefy-out/relax if neither --out nor --json is given. Ctrl-C saves a checkpoint.
+/// rarefy-out/relax if neither --out nor --json is given. Ctrl-C saves a checkpoint. With --model, or a --gas whose molecules rotate,
+/// the gas relaxes by that model: df/dt = nu (S - f).
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
@@ -39,7 +45,8 @@ pub(in crate::cli) struct RelaxArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) operator: OperatorArgs,
-    /// Initial state: two-maxwellians[:U], bkw:K0 with 0.6 <= K0 < 1, or a .npy file of f[ix][iy][iz]
+    /// Initial state: two-maxwellians[:U], bkw:K0 with 0.6 <= K0 < 1, or a .npy file of f[ix][iy][iz]; of a model two-maxwellians[:U[,SHARE]], SHARE of the molecules
+    /// at the velocity U, or temperatures:T_T,T_R of translation and rotation
     #[arg(long, default_value = "two-maxwellians", value_parser = str::parse::<Init>)]
     pub(super) init: Init,
     /// After each step take away what is below zero, so that mass, momentum and energy stay
@@ -68,10 +75,23 @@ pub(in crate::cli) struct RelaxArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) verify: VerifyArgs,
+    /// Relax by this model instead of the collision integral [default: none; polyatomic with a --gas whose molecules rotate]
+    #[arg(long, value_parser = named::<Model>(&["bgk", "shakhov", "polyatomic"]), help_heading = MODELS)]
+    #[serde(skip)]
+    pub(super) model: Option<Model>,
+    #[command(flatten, next_help_heading = MODELS)]
+    #[serde(skip)]
+    pub(super) conduction: ConductionArgs,
+    #[command(flatten, next_help_heading = MODELS)]
+    #[serde(skip)]
+    pub(super) reference: ReferenceArgs,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
 }
+
+/// Heading of the flags of models.
+const MODELS: &str = "Relaxation models";
 
 /// The value of `--until`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,11 +130,49 @@ impl fmt::Display for Stop {
 }
 
 /// Where a relaxation counts as done: the sum of |I| has fallen to this fraction of its first value.
-const EQUILIBRIUM: f64 = 1e-3;
+pub(super) const EQUILIBRIUM: f64 = 1e-3;
 
 impl RelaxArgs {
+    /// Whether a model takes the place of the integral.
+    pub(super) fn is_of_a_model(&self) -> bool {
+        let rotates = |gas: Species| gas.rotation().is_some();
+        self.model.is_some() || self.reference.gas.is_some_and(rotates)
+    }
+
+    /// Refuses flags of the relaxation models.
+    pub(super) fn refuse_models(&self) -> Result<()> {
+        if let (Some(model), Some(_)) = (self.model, &self.resume) {
+            let expected = "none: the checkpoint is of the collision integral";
+            return Err(Error::invalid("--model", name_of(&model), expected));
+        }
+        let conduction = &self.conduction;
+        let flags = [
+            ("gas", self.reference.gas.is_some()),
+            ("pressure", self.reference.pressure.is_some()),
+            ("temperature", self.reference.temperature.is_some()),
+            ("prandtl", conduction.prandtl.is_some()),
+        ];
+        let all = flags.into_iter().chain(conduction.of_rotation());
+        if let Some((flag, _)) = { all }.find(|flag| flag.1) {
+            return Err(Error::invalid(
+                format!("--{flag}"),
+                "given for the collision integral",
+                "--model bgk, shakhov or polyatomic, to which it belongs",
+            ));
+        }
+        if self.init.is_of_models() {
+            return Err(Error::invalid(
+                "--init",
+                &self.init,
+                "--model bgk, shakhov or polyatomic, to which this start belongs",
+            ));
+        }
+        Ok(())
+    }
+
     /// The arguments in full, the initial distribution, and the reason for the method.
     pub(super) fn resolved(&self) -> Result<(Self, Vec<f64>, Taken)> {
+        self.refuse_models()?;
         let init = &self.init;
         let tolerated = self.operator.tolerated_negative(Choice::Auto);
         let read = |path: &Path| {
