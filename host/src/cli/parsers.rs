@@ -157,6 +157,7 @@ mod tests {
     fn good_files_are_good() {
         let at = |name: &str| corpus().join(name);
         assert!(relax::state::Saved::read(&at("checkpoint/relax.rarefy")).is_ok());
+        assert!(relax::model::Saved::read(&at("checkpoint/relax-model.rarefy")).is_ok());
         assert!(isotropic::state::Saved::read(&at("checkpoint/isotropic.rarefy")).is_ok());
         assert!(npy::read_cube(&at("npy/cube.npy"), 1..=64, true).is_ok());
         assert!(npy::read_vector(&at("npy/vector.npy"), 1..=64).is_ok());
