@@ -64,8 +64,8 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
         ),
         (
             "radius = 0.5",
-            "radius = 0.5\naccommodation = 0.5",
-            "body 1: accommodation: 0.5; expected 1 in space",
+            "radius = 0.5\naccommodation = { tangential = 0.9, normal = 0.8 }",
+            "body 1: accommodation: a scattering kernel; expected a number in space and round an axis",
         ),
         (
             "left = { kind = \"stream\", speed_ratio = 1.5 }",
