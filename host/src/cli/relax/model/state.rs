@@ -73,13 +73,11 @@ impl Record {
         moments.temperature = row[5];
         moments.pressure = [row[6], row[7], row[8]];
         moments.heat_flux = [row[9], row[10]];
-        if !row[11].is_nan() {
-            let mut rotation = RotatingMoments::default();
-            rotation.temperature_translational = row[11];
-            rotation.temperature_rotational = row[12];
-            rotation.heat_flux_rotational = [row[13], 0.0];
-            of.rotation = Some(rotation);
-        }
+        of.rotation = (!row[11].is_nan()).then(|| RotatingMoments {
+            temperature_translational: row[11],
+            temperature_rotational: row[12],
+            heat_flux_rotational: [row[13], 0.0],
+        });
         Self {
             step: row[0] as u64,
             time: row[1],
