@@ -93,7 +93,8 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     if let Some(units) = units {
         report.set("units", units);
     }
-    if let Some(warning) = parameters.beyond_rotation(&history) {
+    let first = history.first();
+    if let Some(warning) = first.and_then(|first| parameters.beyond_rotation(&first.of)) {
         report.warn(warning);
     }
     report.time("setup", started.elapsed());

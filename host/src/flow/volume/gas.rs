@@ -9,6 +9,15 @@ use crate::flow::gas::Gas;
 
 pub(in crate::flow) use kernels::{DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
 
+/// The function of the velocity that a sweep carries.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::flow) enum Carried {
+    /// The molecules.
+    Molecules,
+    /// Their internal energy.
+    InternalEnergy,
+}
+
 /// Numbers of a cell that its equilibrium is evaluated from.
 pub(in crate::flow) type Coefficients = kernels::Coefficients<f64>;
 

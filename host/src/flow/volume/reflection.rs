@@ -7,10 +7,9 @@
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use super::gas::{Coefficients, MOMENTS, equilibrium};
+use super::gas::{Carried, Coefficients, MOMENTS, equilibrium};
 use super::nodes::Nodes;
 use super::space::{Facet, Space};
-use super::unknowns::Carried;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use rarefy_kernels::flow::volume::gas::add_flux;

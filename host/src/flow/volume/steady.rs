@@ -7,13 +7,13 @@ use super::device;
 use super::engine::{Loops, Sweeps, Vectors};
 use super::face::Border;
 use super::gas::{
-    self, Coefficients, InternalEnergy, MOMENTS, State, UNKNOWNS, equilibrium, internal_of,
-    maxwellian,
+    self, Carried, Coefficients, InternalEnergy, MOMENTS, State, UNKNOWNS, equilibrium,
+    internal_of, maxwellian,
 };
 use super::problem::Problem;
 use super::space::{Space, across};
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
-use super::unknowns::{Carried, Unknowns};
+use super::unknowns::Unknowns;
 use crate::bgk::rotation;
 use crate::bgk::steady::anderson::Anderson;
 use crate::emulator::Emulator;

@@ -23,12 +23,3 @@ pub(in crate::flow) struct Unknowns {
     /// Its part that walls mirror, as `images`.
     pub(in crate::flow) internal_images: Vec<f64>,
 }
-
-/// The function of the velocity that a sweep carries.
-#[derive(Clone, Copy, PartialEq)]
-pub(in crate::flow) enum Carried {
-    /// The molecules.
-    Molecules,
-    /// Their internal energy.
-    InternalEnergy,
-}

@@ -8,8 +8,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde::{Deserialize, Serialize};
 
-use super::state::Record;
-use crate::bgk::{Axis, Homogeneous, HomogeneousStart, Model, Units, rotation};
+use crate::bgk::{Axis, Homogeneous, HomogeneousMoments, HomogeneousStart, Model, Units, rotation};
 use crate::cli::distribution::Init;
 use crate::cli::failure::Failure;
 use crate::cli::flow::{GasArgs, MODEL_MOLECULES, ReferenceArgs, SiArgs};
@@ -162,9 +161,8 @@ impl ModelRelaxation {
     }
 
     /// The warning of a gas that is outside of the temperatures at which its molecules rotate as the model has it.
-    pub(super) fn beyond_rotation(&self, history: &[Record]) -> Option<String> {
+    pub(super) fn beyond_rotation(&self, first: &HomogeneousMoments) -> Option<String> {
         let (gas, kelvin) = self.reference.gas.zip(self.reference.temperature)?;
-        let first = history.first()?.of;
         let [own, other] = [
             first.translational(),
             first.rotation?.temperature_rotational,
