@@ -8,11 +8,9 @@ Sides at 16 and 32 radii extrapolate it, since the vessel's sides act by the squ
 one without thickness. The slope of W at delta = 0 is beside the integral of orifice_reference.py, which needs numpy.
 """
 
-import json
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from flow_case import command, result_of
 
 LENGTHS = [0.001, 1, 5]
 RAREFACTIONS = {0.001: [0.1, 1, 3], 1: [0.1, 1, 10], 5: [0.1, 1, 10]}
@@ -44,7 +42,7 @@ size = [{length}, 200]
 """
 
 
-def flow(command: str, model: str, length: float, delta: float, far: float, velocities: tuple, flag: str) -> tuple:
+def flow(program: str, model: str, length: float, delta: float, far: float, velocities: tuple, flag: str) -> tuple:
     """W and its error bar with --verify; or None with the last line of the error."""
     angles, speeds = velocities
     text = CASE.format(
@@ -58,13 +56,10 @@ def flow(command: str, model: str, length: float, delta: float, far: float, velo
         angles=angles,
         speeds=speeds,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "case.toml").write_text(text)
-        line = [command, "flow", "case.toml", "--json", "--quiet", flag]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False)
-    if done.returncode != 0:
-        return None, done.stderr.strip().splitlines()[-1]
-    result = json.loads(done.stdout)["result"]
+    try:
+        result = result_of(program, text, flag)
+    except SystemExit as failure:
+        return None, str(failure).strip().splitlines()[-1]
     value = result["passages"][0]["transmission"]
     if flag == "--no-verify":
         return value, 0.0
@@ -72,7 +67,7 @@ def flow(command: str, model: str, length: float, delta: float, far: float, velo
 
 
 def main() -> None:
-    command = str(Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else "rarefy"
+    program = command()
     velocities = (16, 8)
     print("| L/R | delta | model | sides at 16 R | error bar | at 32 R | far away |\n|---|---|---|---|---|---|---|")
     for length in LENGTHS:
@@ -80,7 +75,7 @@ def main() -> None:
             for model in ("bgk", "shakhov"):
                 flags = ("--verify", "--no-verify")
                 pairs = zip(DISTANCES, flags, strict=True)
-                found = [flow(command, model, length, delta, far, velocities, flag) for far, flag in pairs]
+                found = [flow(program, model, length, delta, far, velocities, flag) for far, flag in pairs]
                 if any(value is None for value, _ in found):
                     print([error for _, error in found], file=sys.stderr)
                     print(f"| {length} | {delta} | {model} | not converged | | | |", flush=True)
@@ -94,8 +89,8 @@ def main() -> None:
     for model, prandtl in (("bgk", 1.0), ("shakhov", 2 / 3)):
         slopes = []
         for delta in THIN:
-            value, _ = flow(command, model, LENGTHS[0], delta, NEAR, velocities, "--no-verify")
-            free, _ = flow(command, model, LENGTHS[0], 1e-9, NEAR, velocities, "--no-verify")
+            value, _ = flow(program, model, LENGTHS[0], delta, NEAR, velocities, "--no-verify")
+            free, _ = flow(program, model, LENGTHS[0], 1e-9, NEAR, velocities, "--no-verify")
             slopes.append(f"{(value - free) / delta:.4f}")
         row = [model, *slopes, f"{coefficient(prandtl, within=NEAR):.4f}", f"{coefficient(prandtl):.4f}"]
         print(f"| {' | '.join(row)} |", flush=True)

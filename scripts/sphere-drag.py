@@ -11,12 +11,9 @@ The reference is sphere_reference.py, which needs numpy and scipy. Without colli
 3 pi/delta, both in rho0 v0^2 R^2 for a stream of the speed v0.
 """
 
-import json
 import math
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+
+from flow_case import command, result_of
 
 MODELS = {"bgk": 1.0, "shakhov": 2 / 3}
 # By the radius.
@@ -49,17 +46,11 @@ radius = 1
 """
 
 
-def drag(command: str, model: str, delta: float, far: float, grid: tuple) -> float:
+def drag(program: str, model: str, delta: float, far: float, grid: tuple) -> float:
     """The drag with far sides at a distance."""
     cells, (angles, speeds, axial) = grid
     text = CASE.format(model=model, delta=delta, far=far, h=1 / cells, angles=angles, speeds=speeds, axial=axial)
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "case.toml").write_text(text)
-        line = [command, "flow", "case.toml", "--json", "--quiet", "--no-verify"]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    return json.loads(done.stdout)["result"]["bodies"][0]["force_x"]
+    return result_of(program, text, "--no-verify")["bodies"][0]["force_x"]
 
 
 def far_away(drags: list[float], least: float) -> float:
@@ -77,7 +68,7 @@ def far_away(drags: list[float], least: float) -> float:
 
 
 def main() -> None:
-    command = str(Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else "rarefy"
+    program = command()
     from sphere_reference import drag as reference
 
     names = " | ".join(f"D = {far}" for far in DISTANCES)
@@ -85,10 +76,10 @@ def main() -> None:
     print("|---|" + "---|" * (len(DISTANCES) + 7))
     for delta in RAREFACTIONS:
         for model, prandtl in MODELS.items():
-            drags = [drag(command, model, delta, far, GRID) for far in DISTANCES]
+            drags = [drag(program, model, delta, far, GRID) for far in DISTANCES]
             found = far_away(drags[1:], DISTANCES[1])
-            cells = abs(drag(command, model, delta, DISTANCES[0], FEWER_CELLS) - drags[0]) / 3
-            velocities = abs(drag(command, model, delta, DISTANCES[0], MORE_VELOCITIES) - drags[0])
+            cells = abs(drag(program, model, delta, DISTANCES[0], FEWER_CELLS) - drags[0]) / 3
+            velocities = abs(drag(program, model, delta, DISTANCES[0], MORE_VELOCITIES) - drags[0])
             domain = abs(far_away(drags[:3], DISTANCES[0]) - found)
             error = (cells + velocities) * found / drags[0] + domain
             exact = reference(delta, prandtl)[0]

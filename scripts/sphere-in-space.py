@@ -6,11 +6,7 @@
 Both are the same body, gas and sides: round an axis half of a section, in space a quarter between two mirrors. Coefficients refer to the frontal area.
 """
 
-import json
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+from flow_case import command, result_of
 
 # Mach number, rarefaction by the diameter, exponent of the viscosity, temperature of the wall; cells in space and round the axis.
 CASES = [(2, 2, 0.74, 1.5), (5, 4, 0.81, 1)]
@@ -52,18 +48,12 @@ back = { kind = "mirror" }""",
 }
 
 
-def coefficients(command: str, form: dict, h: float, case: tuple, flag: str) -> str:
+def coefficients(program: str, form: dict, h: float, case: tuple, flag: str) -> str:
     """Drag and heat, with their error bars where they are found."""
     mach, delta, omega, wall = case
     form = form | {"sides": form["sides"].replace("MACH", str(mach))}
     text = CASE.format(**form, h=h, mach=mach, delta=delta, omega=omega, wall=wall)
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "case.toml").write_text(text)
-        line = [command, "flow", "case.toml", "--json", "--quiet", flag]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    body = json.loads(done.stdout)["result"]["bodies"][0]
+    body = result_of(program, text, flag)["bodies"][0]
     found = []
     for name in ("drag_coefficient", "heat_coefficient"):
         bar = f" +- {body['discretisation_error'][name]['total']:.3f}" if flag == "--verify" else ""
@@ -72,13 +62,13 @@ def coefficients(command: str, form: dict, h: float, case: tuple, flag: str) -> 
 
 
 def main() -> None:
-    command = str(Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else "rarefy"
+    program = command()
     print("| Mach | delta | flow | cells | C_D | C_H |\n|---|---|---|---|---|---|")
     for case in CASES:
         for name, form, widths in (("round an axis", ROUND, AXIS), ("in space", FULL, SPACE)):
             for h in widths:
                 flag = "--verify" if form is ROUND else "--no-verify"
-                print(f"| {case[0]} | {case[1]} | {name} | {h} | {coefficients(command, form, h, case, flag)} |", flush=True)
+                print(f"| {case[0]} | {case[1]} | {name} | {h} | {coefficients(program, form, h, case, flag)} |", flush=True)
 
 
 if __name__ == "__main__":

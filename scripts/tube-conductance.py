@@ -8,12 +8,9 @@ Clausing's integral equation. The second is the tube of ten radii again, on cell
 third has both vessels in the domain, over length and rarefaction.
 """
 
-import json
 import resource
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+
+from flow_case import command, result_of
 
 # Transmission by Clausing's integral equation.
 EXACT = {0.1: 0.952399, 0.5: 0.801271, 1: 0.671984, 2: 0.514231, 5: 0.310525, 10: 0.190942, 20: 0.109321}
@@ -61,18 +58,7 @@ top = {{ kind = "wall" }}
 """
 
 
-def result_of(command: str, text: str, flag: str) -> dict:
-    """The result of a case."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "case.toml").write_text(text)
-        line = [command, "flow", "case.toml", "--json", "--quiet", flag]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    return json.loads(done.stdout)["result"]
-
-
-def without_collisions(command: str) -> None:
+def without_collisions(program: str) -> None:
     """The table of tubes without collisions."""
     names = " | ".join(f"{cells} cells a radius, {angles} angles, {speeds} x {speeds} | error" for cells, angles, speeds in GRIDS)
     print(f"| L/R | exact | {names} |")
@@ -81,25 +67,25 @@ def without_collisions(command: str) -> None:
         row = [f"{length}", f"{exact}"]
         for cells, angles, speeds in GRIDS:
             case = BARE.format(length=length, h=1 / cells, cells="", angles=angles, speeds=speeds, axial=speeds)
-            value = result_of(command, case, "--no-verify")["passages"][0]["transmission"]
+            value = result_of(program, case, "--no-verify")["passages"][0]["transmission"]
             row += [f"{value:.5f}", f"{100 * (value / exact - 1):.3f}%"]
         print(f"| {' | '.join(row)} |", flush=True)
 
 
-def long_cells(command: str) -> None:
+def long_cells(program: str) -> None:
     """The table of cells that are long along the tube."""
     print("| cells a radius | angles | speeds | error | processor time |\n|---|---|---|---|---|")
     for cells, angles, speeds, axial in LONG:
         extra = ", core = [[0, 0.2], [0, 1]], growth = 1.5, largest = 0.25"
         case = BARE.format(length=10, h=1 / cells, cells=extra, angles=angles, speeds=speeds, axial=axial)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        value = result_of(command, case, "--no-verify")["passages"][0]["transmission"]
+        value = result_of(program, case, "--no-verify")["passages"][0]["transmission"]
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         print(f"| {cells} | {angles} | {speeds} x {axial} | {value / EXACT[10] - 1:.1e} | {seconds:.1f} s |", flush=True)
 
 
-def transmission(command: str, length: float, delta: float) -> tuple[float, float]:
+def transmission(program: str, length: float, delta: float) -> tuple[float, float]:
     """The transmission, and the relative error of the flow."""
     text = CASE.format(
         delta=delta,
@@ -110,16 +96,16 @@ def transmission(command: str, length: float, delta: float) -> tuple[float, floa
         end=length + 0.3,
         middle=length / 2,
     )
-    result = result_of(command, text, "--verify")
+    result = result_of(program, text, "--verify")
     error = result["discretisation_error"]["mass_flow"]["total"] / result["mass_flow"]
     return result["passages"][0]["transmission"], error
 
 
 def main() -> None:
-    command = sys.argv[1] if len(sys.argv) > 1 else "rarefy"
-    without_collisions(command)
+    program = command()
+    without_collisions(program)
     print()
-    long_cells(command)
+    long_cells(program)
     print()
     names = " | ".join(f"L/R = {length}" for length in LENGTHS)
     print(f"| delta | {names} |")
@@ -127,7 +113,7 @@ def main() -> None:
     for delta in RAREFACTIONS:
         cells = []
         for length in LENGTHS:
-            value, error = transmission(command, length, delta)
+            value, error = transmission(program, length, delta)
             cells.append(f"{value:.4f} ({100 * error:.1f}%)")
         print(f"| {delta} | {' | '.join(cells)} |", flush=True)
 

@@ -161,7 +161,7 @@ impl Homogeneous {
     /// A gas with the velocities that suit its start.
     ///
     /// # Errors
-    /// A start that is none.
+    /// A temperature that is not positive, or a beam without molecules.
     pub fn new(gas: Gas, start: HomogeneousStart) -> Result<Self> {
         start.check()?;
         let (reach, nodes) = Self::velocities(&gas, &start);
@@ -171,7 +171,7 @@ impl Homogeneous {
     /// A gas with velocities of one's own.
     ///
     /// # Errors
-    /// A start that is none; two temperatures of single atoms.
+    /// Those of [`Self::new`], and two temperatures of single atoms.
     pub fn with_axis(gas: Gas, start: HomogeneousStart, axis: Axis) -> Result<Self> {
         start.check()?;
         if let HomogeneousStart::Temperatures {

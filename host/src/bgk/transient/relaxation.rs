@@ -102,7 +102,7 @@ pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
         if let Some(rotation) = &rotation {
             let internal = internal(&state, sums, cells, cell);
             let of_rotation = internal.temperature(rotation, state.density);
-            // Kernels go on with a temperature of rotation that is none: the residual reports it.
+            // Kernels accept a rotational temperature below zero. The residual reports it.
             state.temperature = match of_rotation > 0.0 {
                 true => rotation.temperature(state.temperature, of_rotation),
                 false => f64::NAN,
