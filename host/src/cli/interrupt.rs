@@ -21,6 +21,9 @@ const ONE_SIGNAL: Duration = Duration::from_secs(2);
 /// Whether a signal came.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the work of the process is over, and its last line said.
+static OVER: AtomicBool = AtomicBool::new(false);
+
 /// Number of runs that check [`ASKED`] between their steps.
 static WATCHED: AtomicUsize = AtomicUsize::new(0);
 
@@ -120,6 +123,11 @@ pub(super) fn whole<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// Notes that the work is over: a signal from here on neither says that it was interrupted, nor changes the exit code.
+pub(super) fn work_is_over() {
+    OVER.store(true, Ordering::SeqCst);
+}
+
 /// Handles signals from here on. Where no handler can be installed, they end the process as the system does.
 pub(super) fn handle() {
     let mut first = None;
@@ -139,10 +147,16 @@ fn signalled(first: &mut Option<Instant>) {
     if !ranks::are_several() {
         stop::ask();
     }
-    let stops_itself = ranks::are_several() || WATCHED.load(Ordering::SeqCst) > 0;
-    if !(stops_itself && first.elapsed() < ONE_SIGNAL) {
-        leave(again);
+    let over = OVER.load(Ordering::SeqCst);
+    let stops_itself = over || ranks::are_several() || WATCHED.load(Ordering::SeqCst) > 0;
+    if stops_itself && first.elapsed() < ONE_SIGNAL {
+        return;
     }
+    if over {
+        // A launcher that has gone, or another rank, keeps the process from its end.
+        quit(1);
+    }
+    leave(again);
 }
 
 /// Signals of batch systems, which end as SIGTERM does, and the signal of a file that is too large, which then is the error of a write.

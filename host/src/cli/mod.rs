@@ -153,7 +153,9 @@ pub fn main() -> ! {
 
 /// Runs the command with these arguments, of which the first is its name, and ends the process.
 pub fn main_with(arguments: Vec<OsString>) -> ! {
-    let code = match run(arguments) {
+    let outcome = run(arguments);
+    interrupt::work_is_over();
+    let code = match outcome {
         Ok(()) => 0,
         Err(failure) => exit(failure),
     };
