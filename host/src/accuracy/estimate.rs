@@ -138,13 +138,17 @@ impl<'a> Ladder<'a> {
                 Some((ratio, known(values)? - own))
             })
             .collect();
-        let plain = differences.iter().map(|(ratio, difference)| {
-            difference.abs() / (ratio.powf(self.axis.order) - 1.0).abs()
-        });
+        let most = match reference[quantity].in_layers {
+            true => self.axis.in_layers,
+            false => self.axis.order,
+        };
+        let plain = differences
+            .iter()
+            .map(|(ratio, difference)| difference.abs() / (ratio.powf(most) - 1.0).abs());
         let error = match differences[..] {
             [] => f64::INFINITY,
             [first, second, ..] if are_monotone(&differences, noise) => {
-                let order = observed(first, second).clamp(self.axis.least, self.axis.order);
+                let order = observed(first, second).clamp(self.axis.least.min(most), most);
                 first.1.abs() / (first.0.powf(order) - 1.0).abs()
             }
             _ => plain.fold(0.0, f64::max),

@@ -5,8 +5,8 @@
 //! $$ e = F \\, \frac{|v(m) - v(n)|}{|(n/m)^p - 1|} $$
 //!
 //! Coarser repeats (m < n) cost less than the run; finer ones (m > n) are surer where n is small. F = 1.25 is the safety factor (P. J. Roache, J. Fluids Eng. 116 (1994) 405). Two coarser
-//! repeats that approach from one side show the order themselves, and a lower one than p counts. Two that do not leave the larger of both estimates. Errors of several axes add up, with that of
-//! the iteration.
+//! repeats that approach from one side show the order themselves, and a lower one than p counts. Two that do not leave the larger of both estimates. Quantities
+//! of layers that the cells do not resolve have the order [`Axis::in_layers`] at most. Errors of several axes add up, with that of the iteration.
 //!
 //! | symbol | code |
 //! |---|---|
@@ -73,6 +73,8 @@ pub struct Quantity {
     pub scale: f64,
     /// Whether an accuracy is asked of it, and a warning given.
     pub sought: bool,
+    /// Whether layers decide it that the cells may not resolve: then no order above [`Axis::in_layers`] is believed.
+    pub in_layers: bool,
 }
 
 impl Quantity {
@@ -83,6 +85,7 @@ impl Quantity {
             value,
             scale: value.abs(),
             sought: true,
+            in_layers: false,
         }
     }
 
@@ -90,6 +93,12 @@ impl Quantity {
     #[must_use]
     pub fn of_scale(self, scale: f64) -> Self {
         Self { scale, ..self }
+    }
+
+    /// The same for one that layers decide, if they do.
+    #[must_use]
+    pub fn in_layers(self, in_layers: bool) -> Self {
+        Self { in_layers, ..self }
     }
 
     /// The same for a quantity of which no accuracy is asked.
@@ -111,6 +120,8 @@ pub struct Axis {
     pub order: f64,
     /// The least order that repeats may show: slower ones are taken for it.
     pub least: f64,
+    /// The order that is believed of quantities that layers decide which the counts may not resolve.
+    pub in_layers: f64,
     /// Counts that the method takes.
     pub range: RangeInclusive<usize>,
     /// A count is a multiple of this.
@@ -157,6 +168,7 @@ impl Axis {
             name,
             order,
             least: LEAST_ORDER.min(order),
+            in_layers: order,
             range,
             step: 1,
             shares: vec![0.5],

@@ -63,6 +63,24 @@ fn a_value_that_crosses_the_truth_by_chance_is_not_believed() {
 }
 
 #[test]
+fn second_order_of_layers_is_not_believed() {
+    let axes = [Axis {
+        in_layers: 1.0,
+        ..cells(&[0.5, 0.25])
+    }];
+    for (in_layers, factor) in [(false, 1.0), (true, 3.0)] {
+        let mut solve = |grid: &[usize]| -> Found {
+            let value = (grid[0] as f64).powi(-2);
+            Ok(Some(vec![Quantity::new("v", value).in_layers(in_layers)]))
+        };
+        let Ok(base) = solve(&[40]);
+        let Ok(found) = verify(&axes, &[40], base.unwrap_or_default(), 0.0, &mut solve);
+        let error = found[0].error.total;
+        assert!((error * 1600.0 - 1.25 * factor).abs() < 1e-9, "{error}");
+    }
+}
+
+#[test]
 fn axes_add_up_and_repeat_on_the_coarser_grid_where_they_may() {
     let velocities = Axis {
         on_coarser: true,

@@ -318,6 +318,7 @@ impl Repeatable for Grids {
             Axis {
                 sure: 0,
                 least: 1.0,
+                in_layers: 1.0,
                 ..Axis::cells(2..=most(0, PARTS * PARTS))
             },
             Axis {

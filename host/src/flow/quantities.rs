@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::case::{Case, Side};
+use super::far;
 use super::findings::{Findings, Flux, Loads};
 use crate::accuracy::{Estimate, Finding, Quantity};
 
@@ -16,6 +17,9 @@ const SMALL: f64 = 1e-2;
 const PART: f64 = 0.1;
 /// Shear on a side that is not among the results of a flow, over the largest.
 const LITTLE: f64 = 0.1;
+
+/// Mean free paths across a cell, about, from which it does not resolve the layer between a body and a fast stream.
+const THICK: f64 = 3.0;
 
 /// A number by its place in the results: the list that has it, the place in that list, the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -310,8 +314,9 @@ fn loads(case: &Case, at: usize, body: &Loads, sizes: &Sizes) -> Vec<(&'static s
     };
     let is_heated =
         body.heat.abs() > 10.0 * ASIDE * sizes.heat && body.heat.abs() > ASIDE * sizes.any;
+    let in_layers = has_thin_layers(case);
     let heat = |value: f64, unit: f64| {
-        let quantity = Quantity::new("", value);
+        let quantity = Quantity::new("", value).in_layers(in_layers);
         match is_heated {
             true => quantity,
             false => quantity
@@ -373,6 +378,12 @@ fn loads(case: &Case, at: usize, body: &Loads, sizes: &Sizes) -> Vec<(&'static s
         all.push(("heat_coefficient", heat(heated, unit)));
     }
     all
+}
+
+/// Whether cells at a body do not resolve the layer between it and a fast stream, whose gas is denser there by about 1 + 2 S^2, as its pressure is.
+fn has_thin_layers(case: &Case) -> bool {
+    let pressure = 1.0 + 2.0 * far::speed(case).powi(2);
+    far::is_fast(case) && case.gas.delta * case.domain.h * pressure > THICK
 }
 
 /// Whether a body reaches across a mirror along x, along y and along z.
