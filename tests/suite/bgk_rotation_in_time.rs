@@ -397,6 +397,19 @@ fn the_command_steps_in_time() {
     assert!(number(&record["result"]["D"]) > 0.0);
     let line = "shock --mach 2 --model polyatomic --in-time --steps 3 --cells 150 --backend emulator --no-verify";
     assert_eq!(printed(dir.path(), line)["status"], "done");
+    let line = "shock --mach 2 --model polyatomic --in-time --steps 2 --checkpoint-every 1 --cells 150 --backend cpu --no-verify --quiet --out saved";
+    done(dir.path(), &line.split_whitespace().collect::<Vec<_>>());
+    for (flag, kept) in [
+        ("--z-rot 3", "5.5"),
+        ("--internal-dof 3", "2.0"),
+        ("--prandtl 0.7", "0.72"),
+        ("--model bgk", "polyatomic"),
+    ] {
+        let line = format!("shock --resume saved/checkpoint.rarefy --steps 4 {flag}");
+        let why = format!("expected {kept}, as the checkpoint's run has");
+        let words = line.split_whitespace().collect::<Vec<_>>();
+        refused(dir.path(), &words, &why);
+    }
     let line =
         "shock --mach 2 --model polyatomic --in-time --velocities 20x12x12 --backend emulator";
     refused(

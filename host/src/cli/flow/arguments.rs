@@ -163,6 +163,11 @@ impl GasArgs {
         Ok(full)
     }
 
+    /// Takes the model of another gas where none is given.
+    pub(in crate::cli) fn take_model(&mut self, other: &Self) {
+        self.model = self.model.or(other.model);
+    }
+
     /// The relaxation model.
     pub(in crate::cli) fn model(&self) -> Model {
         self.model.unwrap_or_default()

@@ -39,8 +39,13 @@ fn wanted<F: Flow>(args: &F) -> Result<F> {
         return args.resolved();
     };
     let mut args = args.clone();
+    let kept = kept::parameters_of::<F>(path)?;
     if !(args.is_steady() || options.in_time) {
-        args.set_steady(kept::parameters_of::<F>(path)?.is_steady());
+        args.set_steady(kept.is_steady());
+    }
+    // Numbers of a gas are those of the run's model, unless the flags say another.
+    if !kept.collisions().is_boltzmann() && !args.collisions().is_boltzmann() {
+        args.shared_mut().gas.take_model(&kept.shared().gas);
     }
     args.resolved()
 }
