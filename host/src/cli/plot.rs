@@ -35,6 +35,9 @@ const GAP: f64 = 28.0;
 const SAMPLE: f64 = 56.0;
 /// Distance of the labels from the edge of the figure.
 const MARGIN: f64 = 16.0;
+/// Size of the labels of ticks, and the least gap between two below an axis.
+const TICK: f32 = 17.0;
+const LABEL_GAP: f64 = 8.0;
 
 /// How a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,11 +249,16 @@ impl Panel {
             let ends = self.reach.into_iter().flat_map(|(a, b)| [a, b]);
             ends.map(|x| across.of(x))
         };
-        let ticks = match self.equal {
+        let mut ticks = match self.equal {
             Some(_) => count(frame.right - frame.left),
             None => 10.0,
         };
-        let xs = Axis::tight(points().map(|p| p.0).chain(reach()), ticks);
+        let with = |ticks| Axis::tight(points().map(|p| p.0).chain(reach()), ticks);
+        let mut xs = with(ticks);
+        while ticks > 2.0 && is_crowded(&xs.ticks_of(across), &xs, frame.right - frame.left) {
+            ticks *= 0.7;
+            xs = with(ticks);
+        }
         let ys = match (self.equal, upwards) {
             (Some([_, (low, high)]), _) => {
                 let ends = points().map(|p| p.1).chain([low, high]);
@@ -275,7 +283,7 @@ impl Panel {
             }
             marks.push(tick([(x, frame.bottom), (x, frame.bottom + 6.0)], INK, 1.2));
             marks.push(Mark::Text(
-                Text::new(&label, 17.0, x, frame.bottom + 26.0).at(0.5),
+                Text::new(&label, TICK, x, frame.bottom + 26.0).at(0.5),
             ));
         }
         for (value, label) in ys.ticks_of(upwards) {
@@ -285,7 +293,7 @@ impl Panel {
             }
             marks.push(tick([(frame.left - 6.0, y), (frame.left, y)], INK, 1.2));
             marks.push(Mark::Text(
-                Text::new(&label, 17.0, frame.left - 12.0, y + 6.0).at(1.0),
+                Text::new(&label, TICK, frame.left - 12.0, y + 6.0).at(1.0),
             ));
         }
         let centre = (frame.left + frame.right) / 2.0;
@@ -361,6 +369,15 @@ impl Curve {
             marks.extend(points.iter().map(|&at| Mark::Dot { at, colour }));
         }
     }
+}
+
+/// Whether labels below an axis of this length come too near to each other.
+fn is_crowded(ticks: &[(f64, String)], axis: &Axis, length: f64) -> bool {
+    let half = |label: &str| 0.5 * Text::new(label, TICK, 0.0, 0.0).width();
+    ticks.windows(2).any(|pair| {
+        let apart = (axis.place(pair[1].0) - axis.place(pair[0].0)) * length;
+        half(&pair[0].1) + half(&pair[1].1) + LABEL_GAP > apart
+    })
 }
 
 #[cfg(test)]

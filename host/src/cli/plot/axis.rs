@@ -131,7 +131,7 @@ impl Axis {
                 } else {
                     let digits = ((value.abs() * (1.0 + 1e-9)).log10().floor() - exponent)
                         .clamp(0.0, 9.0) as usize;
-                    format!("{value:.digits$e}")
+                    format!("{value:.digits$e}").replacen(".0e", "e", 1)
                 };
                 (value, label.replace('-', "\u{2212}"))
             })
@@ -198,7 +198,7 @@ mod tests {
                 "4e\u{2212}7",
                 "6e\u{2212}7",
                 "8e\u{2212}7",
-                "1.0e\u{2212}6"
+                "1e\u{2212}6"
             ]
         );
     }
