@@ -386,3 +386,35 @@ fn cases_without_a_steady_flow_are_refused_in_one_line() {
         assert!(found.starts_with(line), "{line}\n{found}");
     }
 }
+
+#[test]
+fn a_body_that_moves_across_its_walls_is_warned_of() {
+    let of = |body: &str| {
+        refusal(&format!(
+            r#"
+            solver = {{ tolerance = 1e-2 }}
+            gas = {{ model = "bgk", delta = 1, linear = true }}
+            domain = {{ x = [-1, 1], y = [-1, 1], h = 0.25 }}
+            velocities = {{ angles = 16, speeds = 4 }}
+            sides = {{ left = {{ kind = "reservoir", density = 0 }}, right = {{ kind = "reservoir", density = 0 }}, bottom = {{ kind = "mirror" }}, top = {{ kind = "mirror" }} }}
+            [[body]]
+            name = "b"
+            {body}
+            "#
+        ))
+    };
+    for body in [
+        "shape = \"circle\"\nradius = 0.5\nvelocity = [1, 0]",
+        "shape = \"rectangle\"\nsize = [1, 1]\nrotation = 0.1",
+    ] {
+        let found = of(body);
+        assert!(found.contains("b moves across its walls"), "{found}");
+    }
+    for body in [
+        "shape = \"circle\"\nradius = 0.5\nrotation = 1",
+        "shape = \"rectangle\"\nsize = [1.5, 0.25]\nvelocity = [1, 0]",
+    ] {
+        let found = of(body);
+        assert!(!found.contains("across its walls"), "{found}");
+    }
+}

@@ -18,6 +18,7 @@ mod level;
 mod machine;
 mod mask;
 mod mesh;
+mod motion;
 mod negative;
 mod nested;
 mod nodes;

@@ -5,6 +5,7 @@ use super::along::Along;
 use super::case::{SIDES, sides_of};
 use super::face::{Border, SideWall, Wall};
 use super::gas::{Gas, Primitive};
+use super::motion::{self, Motion};
 use super::nodes::{self, Nodes};
 use super::outline::sin_cos;
 use super::plane::plane_of;
@@ -83,6 +84,7 @@ impl Problem {
         };
         let usual = if gas.linear { 0.0 } else { 1.0 };
         let places = Places::new(case);
+        let mut motions = vec![Motion::default(); case.bodies.len()];
         let walls = space
             .segments
             .iter()
@@ -103,6 +105,7 @@ impl Problem {
                     velocity[0] -= rate * (segment.point[1] - centre[1]);
                     velocity[1] += rate * (segment.point[0] - centre[0]);
                 }
+                motions[segment.body].add(segment.length, velocity, segment.normal);
                 let mut speed = velocity[0] * along[0] + velocity[1] * along[1];
                 if let Some(more) = &body.speed {
                     speed += value(more);
@@ -113,6 +116,7 @@ impl Problem {
                 }
             })
             .collect();
+        space.warnings.extend(motion::warnings(case, &motions));
         let mut loose = 0;
         let accommodation: Vec<(f64, Option<usize>)> = space
             .segments

@@ -14,6 +14,7 @@ use crate::bgk::rotation;
 use crate::error::{Error, Result};
 use crate::flow::case::{Case, Side};
 use crate::flow::gas::Gas;
+use crate::flow::motion::{self, Motion};
 use crate::flow::plane::plane_of;
 use crate::flow::ring;
 use crate::flow::space::{Obstacle, edges};
@@ -83,6 +84,7 @@ impl Problem {
             border.iter().any(|&cell| space.open[cell][k] > 0.0)
         })?;
         let usual = if gas.linear { 0.0 } else { 1.0 };
+        let mut motions = vec![Motion::default(); case.bodies.len()];
         let walls: Vec<Wall> = space
             .facets
             .iter()
@@ -94,7 +96,7 @@ impl Problem {
                     velocity[0] -= rate * (facet.point[1] - centre[1]);
                     velocity[1] += rate * (facet.point[0] - centre[0]);
                 }
-                // A wall that moves along its normal would let gas through.
+                motions[facet.body].add(facet.area, velocity, facet.normal);
                 let through: f64 = (0..3).map(|k| velocity[k] * facet.normal[k]).sum();
                 Wall {
                     temperature: number(body.temperature.as_ref(), usual),
@@ -102,6 +104,7 @@ impl Problem {
                 }
             })
             .collect();
+        space.warnings.extend(motion::warnings(case, &motions));
         let stream = named.iter().find_map(|(_, side)| match side {
             Side::Stream(stream) if !gas.linear => Some(stream_state(stream, false)),
             _ => None,
