@@ -87,6 +87,24 @@ def test_relaxations(n: int, box: tuple[float, float], method: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "model", "options"),
+    [
+        ("--init two-maxwellians:1.5", "bgk", {"beams": (1.5, 0.5)}),
+        ("--init temperatures:1,2 --internal-dof 3 --until 1.5", "polyatomic", {"temperatures": (1.0, 2.0), "internal_dof": 3.0, "time": 1.5}),
+        ("--init two-maxwellians:1,0.3 --grid 40 --vmax 9 --dt 0.1 --steps 7", "shakhov", {"beams": (1.0, 0.3), "velocities": (40, -9.0, 9.0), "dt": 0.1, "steps": 7}),
+    ],
+)
+def test_relaxations_by_a_model(line: str, model: Any, options: dict[str, Any]) -> None:
+    run = command(f"relax --model {model} {line} --no-verify")["result"]
+    found = rarefy.relax_model(model, **options, backend="cpu")
+    assert found.time[-1] == pytest.approx(run["time"], rel=1e-12)
+    final = run["final"]
+    assert [found.pxx[-1], found.qx[-1]] == pytest.approx([final["pressure"][0], final["heat_flux"][0]], rel=1e-10, abs=1e-14)
+    if model == "polyatomic":
+        assert found.temperature_rotational[-1] == pytest.approx(final["temperature_rotational"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
     ("mode", "law"), [("money", {"law": "money"}), ("gamma:0.5", {"law": "gamma", "alpha": 0.5}), ("saving:0.9", {"law": "saving", "saved": 0.9})]
 )
 def test_markets(tmp_path: Path, mode: str, law: dict[str, Any]) -> None:

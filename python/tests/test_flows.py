@@ -88,6 +88,33 @@ def test_tubes_over_rarefaction() -> None:
         rarefy.tube(1.0, verify=True, accuracy=1e-3)
 
 
+def test_relaxation_by_a_model() -> None:
+    # The time Z = (pi/4) (3/5) Z_J is 2.
+    rotation = rarefy.relax_model("polyatomic", temperatures=(1.0, 2.0), omega=1.0, z_rot=40.0 / (3.0 * np.pi), time=3.0, backend="cpu")
+    # L. D. Landau and E. Teller, 1936: without a change of the frequency the temperatures approach by exp(-t/Z).
+    equilibrium = (3.0 + 2.0 * 2.0) / 5.0
+    own = equilibrium + (1.0 - equilibrium) * np.exp(-rotation.time / 2.0)
+    assert rotation.temperature_translational == pytest.approx(own, rel=1e-12)
+    assert rotation.discretisation_error["temperature_rotational"] < 1e-11
+    assert len(rotation.plot().lines) == 2
+    beams = rarefy.relax_model("shakhov", beams=(1.0, 0.25), equilibrium=1e-2, backend="cpu")
+    # Two thirds of the variance of the beams, u^2/3, are in pxx beyond the mean pressure.
+    assert beams.pxx[0] - beams.temperature[0] == pytest.approx(2.0 / 9.0, rel=1e-10)
+    assert beams.pxx[-1] - beams.temperature[-1] < 0.02 * 2.0 / 9.0
+    assert np.isnan(beams.temperature_rotational).all()
+    assert "temperature_rotational" not in beams.discretisation_error
+    with pytest.raises(TypeError, match="either beams or temperatures"):
+        rarefy.relax_model("bgk")
+    with pytest.raises(ValueError, match="single atoms"):
+        rarefy.relax_model("bgk", temperatures=(1.0, 2.0), backend="cpu")
+    with pytest.raises(ValueError, match="above 0 and below 1"):
+        rarefy.relax_model("bgk", beams=(1.0, 1.0), backend="cpu")
+    with pytest.raises(ValueError, match="1000000 steps"):
+        rarefy.relax_model("bgk", beams=(1.0, 0.5), time=1e9, dt=0.1, backend="cpu")
+    with pytest.raises(ValueError, match="time"):
+        rarefy.relax_model("bgk", beams=(1.0, 0.5), time=-1.0, backend="cpu")
+
+
 @pytest.mark.filterwarnings("ignore::rarefy.RarefyWarning")
 def test_plates_by_the_collision_integral() -> None:
     for flow, flux in ((rarefy.couette, 0.346122), (rarefy.fourier, 0.431726), (rarefy.poiseuille, 1.364589)):

@@ -6,7 +6,7 @@ oscillatory integrals  `longman`, `longman_between`, `hankel`, `fourier_cos`, `f
 collision integral     `collide`, `Relaxation`, `CellCollisions`, `rates`
 energy space           `Isotropic`, `isotropic_rates`, `Market`
 flows                  `shock`, `cavity`, `couette`, `fourier`, `poiseuille`, `Simulation`, `units`;
-                       past bodies `flow`; along ducts `tube`; lists of a parameter give a `Sweep`
+                       of a uniform gas `relax_model`; past bodies `flow`; along ducts `tube`; lists of a parameter give a `Sweep`
 files and devices      `load`, `doctor`
 =====================  ====================================================================================
 
@@ -39,6 +39,7 @@ from .flows import (
     BodiesResult,
     CavityResult,
     FlowResult,
+    ModelRelaxationResult,
     PlatesResult,
     ShockResult,
     Simulation,
@@ -51,6 +52,7 @@ from .flows import (
     fourier,
     inflow,
     poiseuille,
+    relax_model,
     shock,
     tube,
     units,
@@ -101,6 +103,7 @@ __all__ = [
     "IsotropicResult",
     "Market",
     "MarketResult",
+    "ModelRelaxationResult",
     "NumericalError",
     "PlatesResult",
     "RarefyWarning",
@@ -144,6 +147,7 @@ __all__ = [
     "norm",
     "poiseuille",
     "rates",
+    "relax_model",
     "segment_sum",
     "shock",
     "std",

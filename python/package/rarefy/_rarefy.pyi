@@ -245,6 +245,14 @@ def duct_flow(
     verify: bool | None = None,
     accuracy: float | None = None,
 ) -> tuple[list[float], dict[str, Any]]: ...
+def relax_model(
+    gas: dict[str, Any],
+    start: tuple[list[float] | None, list[float] | None],
+    velocities: tuple[int, float, float] | None,
+    dt: float | None,
+    end: tuple[int | None, float | None, float],
+    given: dict[str, Any],
+) -> tuple[dict[str, _Array], dict[str, _Array], str]: ...
 
 class Problem:
     @staticmethod

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod duct;
+mod homogeneous;
 mod problem;
 mod results;
 mod steady;
@@ -37,6 +38,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(steady::directions, m)?)?;
     m.add_function(wrap_pyfunction!(bodies::flow_case, m)?)?;
     m.add_function(wrap_pyfunction!(duct::duct_flow, m)?)?;
+    m.add_function(wrap_pyfunction!(homogeneous::relax_model, m)?)?;
     m.add_function(wrap_pyfunction!(steady::velocities_of_plates, m)?)?;
     m.add_function(wrap_pyfunction!(units, m)?)
 }

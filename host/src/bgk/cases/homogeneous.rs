@@ -9,6 +9,8 @@
 //! (L. D. Landau and E. Teller, 1936). Single atoms have one temperature, which stays, and `dq/dt = -nu Pr q`. A step in time is exact where $\nu$, Z and A are the
 //! same at all temperatures. [`ExactRelaxation`] integrates the equations where they are not.
 
+use std::f64::consts::SQRT_2;
+
 use serde::{Deserialize, Serialize};
 
 use crate::bgk::{
@@ -98,6 +100,23 @@ pub struct HomogeneousMoments {
 }
 
 impl HomogeneousMoments {
+    /// The units of the collision integral's relaxations in this module's: of pressure and of heat flux.
+    pub(crate) const THERMAL_UNITS: [f64; 2] = [2.0, 2.0 * SQRT_2];
+
+    /// The same moments in the units of the collision integral's relaxations: velocities in $\sqrt{k T_0/m}$, so that the pressure is n T.
+    pub fn in_thermal_units(&self) -> Self {
+        let [pressure, heat_flux] = Self::THERMAL_UNITS;
+        let mut same = *self;
+        let all = &mut same.moments;
+        all.velocity = all.velocity.map(|u| SQRT_2 * u);
+        all.pressure = all.pressure.map(|p| pressure * p);
+        all.heat_flux = all.heat_flux.map(|q| heat_flux * q);
+        if let Some(of) = &mut same.rotation {
+            of.heat_flux_rotational = of.heat_flux_rotational.map(|q| heat_flux * q);
+        }
+        same
+    }
+
     /// The temperature of translation.
     pub fn translational(&self) -> f64 {
         let rotation = &self.rotation;
@@ -299,6 +318,13 @@ impl Homogeneous {
             }),
             None => Err(Error::Numerical("a gas without cells".into())),
         }
+    }
+
+    /// The first step after which the exact moments are as near to equilibrium as this share of the start's [departure](HomogeneousMoments::departure); none of so many.
+    pub fn steps_to_equilibrium(&self, dt: f64, share: f64, most: u64) -> Option<u64> {
+        let mut exact = self.exact();
+        let goal = share * exact.at(0.0).departure();
+        (0..=most).find(|step| exact.at(*step as f64 * dt).departure() <= goal)
     }
 
     /// The exact moments, at the start.

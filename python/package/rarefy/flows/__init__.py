@@ -7,6 +7,7 @@ reference state. Pressures are in ``rho0 v0^2``, so that ``p = n T/2``, and heat
 from .bodies import BodiesResult, flow
 from .cavity import CavityResult, cavity
 from .fields import FlowResult
+from .homogeneous import ModelRelaxationResult, relax_model
 from .plates import PlatesResult, couette, fourier, poiseuille
 from .shock import ShockResult, shock
 from .simulation import Simulation, inflow, wall
@@ -18,6 +19,7 @@ __all__ = [
     "BodiesResult",
     "CavityResult",
     "FlowResult",
+    "ModelRelaxationResult",
     "PlatesResult",
     "ShockResult",
     "Simulation",
@@ -30,6 +32,7 @@ __all__ = [
     "fourier",
     "inflow",
     "poiseuille",
+    "relax_model",
     "shock",
     "tube",
     "units",

@@ -22,7 +22,7 @@ use crate::cli::verify::VerifyArgs;
 use crate::error::{Error, Result};
 
 /// Steps of a relaxation at the most, each of which has its row of the history.
-const MOST_STEPS: f64 = 1e6;
+const MOST_STEPS: u64 = 1_000_000;
 
 /// Flags of the collision integral, by their names in the command's arguments.
 const OTHERS: [&str; 11] = [
@@ -228,7 +228,7 @@ impl ModelRelaxation {
         match (self.steps, self.until) {
             (Some(steps), _) => Ok(steps),
             (None, Some(Stop::Time(end))) => {
-                let steps = steps::bounded(("--until", end), [end, dt], MOST_STEPS)?;
+                let steps = steps::bounded(("--until", end), [end, dt], MOST_STEPS as f64)?;
                 Ok((steps.round() as u64).max(1))
             }
             (None, until) => {
@@ -237,16 +237,12 @@ impl ModelRelaxation {
                 else {
                     return Ok(0);
                 };
-                let mut exact = case.exact();
-                let goal = fraction * exact.at(0.0).departure();
-                let near = |step: &u64| exact.at(*step as f64 * dt).departure() <= goal;
-                (0..=MOST_STEPS as u64).find(near).ok_or_else(|| {
+                let found = case.steps_to_equilibrium(dt, fraction, MOST_STEPS);
+                found.ok_or_else(|| {
                     Error::invalid(
                         "--until",
                         Stop::Equilibrium(fraction),
-                        format!(
-                            "an end at most {MOST_STEPS:e} steps of {dt} away, or a longer --dt"
-                        ),
+                        format!("an end at most {MOST_STEPS} steps of {dt} away, or a longer --dt"),
                     )
                 })
             }

@@ -2,7 +2,6 @@
 //!
 //! They are in the units of the collision integral's relaxations: velocities in $\sqrt{k T_0/m}$, so that the pressure is n T.
 
-use std::f64::consts::SQRT_2;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -20,9 +19,9 @@ use crate::cli::text::{name_of, short};
 use crate::cli::verify::Verified;
 use crate::error::Result;
 
-/// Pressure and heat flux in the library's units of them.
-const PRESSURE: f64 = 2.0;
-const HEAT_FLUX: f64 = 2.0 * SQRT_2;
+/// Units of pressure and heat flux in the library's units of them.
+const PRESSURE: f64 = HomogeneousMoments::THERMAL_UNITS[0];
+const HEAT_FLUX: f64 = HomogeneousMoments::THERMAL_UNITS[1];
 
 /// Heat fluxes and stresses below this share of a pressure are roundoff, and their plot is left out.
 const NONE: f64 = 1e-9;
@@ -60,6 +59,7 @@ struct Numbers {
 
 impl Numbers {
     fn of(found: &HomogeneousMoments) -> Self {
+        let found = found.in_thermal_units();
         let Moments {
             density,
             velocity,
@@ -69,16 +69,16 @@ impl Numbers {
         } = found.moments;
         Self {
             density,
-            velocity: SQRT_2 * velocity[0],
+            velocity: velocity[0],
             temperature,
-            pxx: PRESSURE * pressure[0],
-            pyy: PRESSURE * pressure[1],
-            qx: HEAT_FLUX * heat_flux[0],
+            pxx: pressure[0],
+            pyy: pressure[1],
+            qx: heat_flux[0],
             rotation: found.rotation.map(|of| {
                 [
                     of.temperature_translational,
                     of.temperature_rotational,
-                    HEAT_FLUX * of.heat_flux_rotational[0],
+                    of.heat_flux_rotational[0],
                 ]
             }),
         }
