@@ -9,11 +9,12 @@ RAREFY is the command (target/release/rarefy), CYLINDER its case (examples/flow/
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+import nsight
 
 QUIET = ["--no-verify", "--json", "--quiet", "--overwrite"]
 MACHINES = {
@@ -57,10 +58,6 @@ top = {{ {top} }}
 {body}"""
 
 
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def commands(rarefy: str, cylinder: Path, folder: Path) -> None:
     for name, text in (("20", cylinder.read_text()), ("40", fine(cylinder.read_text()))):
         case = folder / f"cylinder{name}.toml"
@@ -70,7 +67,7 @@ def commands(rarefy: str, cylinder: Path, folder: Path) -> None:
             for _ in range(3):
                 start = time.perf_counter()
                 line = [rarefy, "flow", str(case), *QUIET, "--out", str(folder / "out"), *options]
-                done = run(["/usr/bin/time", "-f", "%M", *line])
+                done = nsight.run(["/usr/bin/time", "-f", "%M", *line])
                 seconds.append(time.perf_counter() - start)
                 if done.returncode != 0:
                     print(f"{name} cells a diameter, {machine}: {done.stderr.strip().splitlines()[0]}")
@@ -93,21 +90,15 @@ def sweeps(rarefy: str, folder: Path) -> None:
                 # Nonlinear flows sweep two coarser grids before, four times each. A sweep is a kernel, and four that add up its sums.
                 skip = 5 * (2 if step is None else 8)
                 chosen = ["-k", "regex:flow_(plane|cells)", "--launch-skip", str(skip), "-c", "5"]
-                done = run(["ncu", "--csv", "--print-units", "base", "--metrics", ",".join(METRICS), *chosen, *line])
-                found, adding = {}, 0.0
-                for kernel, metric, value in re.findall(r'"(flow_\w+)[^"]*",.*?"(\w+__[\w.]+)","[^"]*","([^"]*)"', done.stdout):
-                    number = float(value.replace(",", ""))
-                    if kernel.startswith("flow_plane"):
-                        found[metric] = number
-                    elif metric == "gpu__time_duration.sum":
-                        adding += number
-                record = re.search(r"\n\{.*?\n\}", done.stdout, re.DOTALL)
-                if len(found) < len(METRICS) or not record:
-                    print(f"{cells}: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+                launches, record, last_line = nsight.measured(line, METRICS, chosen)
+                kernel = next((launch.metrics for launch in launches if launch.kernel.startswith("flow_plane")), None)
+                if kernel is None or record is None:
+                    print(f"{cells}: {last_line}")
                     continue
-                result = json.loads(record.group(0))["result"]
+                adding = sum(launch.metrics["gpu__time_duration.sum"] for launch in launches if not launch.kernel.startswith("flow_plane"))
+                result = record["result"]
                 work = result["cells"] * result["nodes"]
-                nanoseconds, warps, issued, memory = (found[metric] for metric in METRICS)
+                nanoseconds, warps, issued, memory = (kernel[metric] for metric in METRICS)
                 kind = "linearised" if step is None else "soft blend"
                 print(
                     f"{cells} x {cells}, {result['nodes']} velocities, {kind}, {'disc' if disc else 'no body'}, {precision}: {nanoseconds * 1e-6:.2f} ms and {adding * 1e-6:.2f} ms, "

@@ -9,11 +9,12 @@ RAREFY is the command (target/release/rarefy). Sweeps are measured by Nsight Com
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+import nsight
 
 QUIET = ["--no-verify", "--json", "--quiet", "--overwrite"]
 MACHINES = {
@@ -66,15 +67,6 @@ size = [0.5, 8]
 """
 
 
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    lines = (done.stderr or done.stdout).strip().splitlines()
-    return lines[-1] if lines else "no output"
-
-
 def commands(rarefy: str, folder: Path) -> None:
     for name, text, machines in (
         ("sphere at Mach 5, delta 9, 96^3 cells", sphere(96, 5, 9, 1000, 1e-2, 'kind = "uniform", step = 0.7'), ["GPU, f64", "GPU, f32"]),
@@ -86,10 +78,10 @@ def commands(rarefy: str, folder: Path) -> None:
         for machine in machines:
             start = time.perf_counter()
             line = [rarefy, "flow", str(case), *QUIET, "--out", str(folder / "out"), *MACHINES[machine]]
-            done = run(["/usr/bin/time", "-f", "%M", *line])
+            done = nsight.run(["/usr/bin/time", "-f", "%M", *line])
             seconds = time.perf_counter() - start
             if done.returncode != 0:
-                print(f"{name}, {machine}: {last_line(done)}", flush=True)
+                print(f"{name}, {machine}: {nsight.last_line(done)}", flush=True)
                 continue
             memory = int(done.stderr.split()[-1]) // 1024
             result = json.loads(done.stdout)["result"]
@@ -114,18 +106,16 @@ def sweep(rarefy: str, folder: Path, name: str, text: str, kernels: str, first: 
     case.write_text(text)
     for precision in ("f32", "f64"):
         line = [rarefy, "flow", str(case), *QUIET, "--out", str(folder / "out"), "--backend", "cuda", "--precision", precision]
-        done = run(["ncu", "--csv", "--print-units", "base", "--metrics", "gpu__time_duration.sum", "-k", f"regex:{kernels}", *line])
-        rows = re.findall(rf'"({kernels}\w*)[^"]*",.*?"gpu__time_duration.sum","[^"]*","([^"]*)"', done.stdout)
-        record = re.search(r"\n\{.*?\n\}", done.stdout, re.DOTALL)
-        starts = [at for at, (kernel, _) in enumerate(rows) if kernel.startswith(first)]
-        if not starts or not record:
-            print(f"{name}, {precision}: {last_line(done)}", flush=True)
+        launches, record, last_line = nsight.measured(line, ["gpu__time_duration.sum"], ["-k", f"regex:{kernels}"])
+        starts = [at for at, launch in enumerate(launches) if launch.kernel.startswith(first)]
+        if not starts or record is None:
+            print(f"{name}, {precision}: {last_line}", flush=True)
             continue
-        result = json.loads(record.group(0))["result"]
+        result = record["result"]
         times: dict[str, float] = {}
-        for kernel, value in rows[starts[-1] :]:
-            part = re.sub(r"_f(32|64)$", "", kernel).removeprefix(kernels).strip("_") or "sweep"
-            times[part] = times.get(part, 0.0) + float(value.replace(",", "")) * 1e-6
+        for launch in launches[starts[-1] :]:
+            part = re.sub(r"_f(32|64)$", "", launch.kernel).removeprefix(kernels).strip("_") or "sweep"
+            times[part] = times.get(part, 0.0) + launch.metrics["gpu__time_duration.sum"] * 1e-6
         total = sum(times.values())
         work = result["cells"] * result["nodes"]
         parts = ", ".join(f"{part} {value:.2f}" for part, value in times.items())

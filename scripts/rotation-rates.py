@@ -6,13 +6,13 @@
 RAREFY is the command (target/release/rarefy). Kernels are measured by Nsight Compute, `ncu`.
 """
 
-import csv
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+
+import nsight
 
 QUIET = ["--no-verify", "--json", "--quiet", "--overwrite", "--backend", "cuda"]
 MODELS = ("shakhov", "polyatomic")
@@ -34,16 +34,12 @@ STEPS = [
 
 def kernels(command: list[str], chosen: list[str]) -> dict[str, list[list[float]]]:
     """The launches of each kernel, each with its metrics."""
-    line = ["ncu", "--csv", "--print-units", "base", "--kernel-name-base", "function", "--metrics", ",".join(METRICS), *chosen, *command]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    launches: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for row in csv.DictReader(text for text in done.stdout.splitlines() if text.startswith('"')):
-        launches[row["ID"], row["Kernel Name"]][row["Metric Name"]] = float(row["Metric Value"].replace(",", ""))
+    launches, _, last_line = nsight.measured(command, METRICS, chosen)
     found = defaultdict(list)
-    for (_, kernel), metrics in launches.items():
-        found[kernel].append([metrics[name] * scale for name, scale in METRICS.items()])
+    for launch in launches:
+        found[launch.kernel].append([launch.metrics[name] * scale for name, scale in METRICS.items()])
     if not found:
-        print((done.stderr or done.stdout).strip().splitlines()[-1], flush=True)
+        print(last_line, flush=True)
     return found
 
 
