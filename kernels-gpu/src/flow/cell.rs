@@ -19,6 +19,29 @@ pub(super) const SAFE: f64 = 0.3;
 /// Shakhov's equilibrium can be negative far out; then the step's magnitude counts.
 #[inline(always)]
 pub(super) fn share<T: Real>(step: T, least: T) -> T {
+    let [step, above, below] = parts(step, least);
+    if least < T::from_f64(FLOOR) * step {
+        step * above * below.hardware_reciprocal()
+    } else {
+        T::ONE
+    }
+}
+
+/// The same without a branch, where neighbouring threads differ and registers are left.
+#[inline(always)]
+fn selected_share<T: Real>(step: T, least: T) -> T {
+    let [step, above, below] = parts(step, least);
+    let blended = step * above * below.hardware_reciprocal();
+    if least < T::from_f64(FLOOR) * step {
+        blended
+    } else {
+        T::ONE
+    }
+}
+
+/// The magnitude of the step's value, and the factors of [`share`] above and below the line.
+#[inline(always)]
+fn parts<T: Real>(step: T, least: T) -> [T; 3] {
     let number = T::from_f64;
     // Keeps the share of nothing finite.
     let tiny = if T::EPSILON.to_f64() > 1e-10 {
@@ -29,11 +52,7 @@ pub(super) fn share<T: Real>(step: T, least: T) -> T {
     let step = step.abs();
     let above = number(2.0 * FLOOR - FLOOR * FLOOR) * step - least;
     let below = (number(2.0 * FLOOR) * step - least) * (step - least) + tiny;
-    if least < number(FLOOR) * step {
-        step * above * below.hardware_reciprocal()
-    } else {
-        T::ONE
-    }
+    [step, above, below]
 }
 
 /// A full cell for both functions of a node: value, and outflow through the x and y faces.
@@ -71,7 +90,7 @@ pub fn full<T: Real, const SOFT: bool, const FUSED: bool>(
             let into =
                 fused::<T, FUSED>(flux[0], x_in, fused::<T, FUSED>(flux[1], y_in, source[q]));
             let step = into * inverse;
-            let l = share(step, x.min(y));
+            let l = selected_share(step, x.min(y));
             let blend = |value: T| fused::<T, FUSED>(l, value - step, step);
             all[q] = [blend(f), blend(x), blend(y)];
             q += 1;

@@ -87,10 +87,11 @@ impl PlaneShape {
     pub const fn faces(&self) -> u32 {
         self.nx + self.ny
     }
-    /// Columns that a row marches through: no fewer than the rows of a strip, so that the first row of a strip follows the last of the strip before.
+    /// Columns that a row marches through: more than the rows of a strip, so that the first row of a strip follows the last of the strip before, and one without a cell at the
+    /// end, in which the next row's first values are prepared.
     #[inline(always)]
     pub const fn columns(&self) -> u32 {
-        if self.nx > self.rows {
+        1 + if self.nx > self.rows {
             self.nx
         } else {
             self.rows

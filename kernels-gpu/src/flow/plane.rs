@@ -65,7 +65,7 @@ struct Output<'a, T: Real> {
     sums: InOut<'a, T>,
     arrivals: InOut<'a, T>,
     faces: InOut<'a, T>,
-    passing: InOut<'a, T>,
+    passing: InOut<'a, Quad<T>>,
     carried: InOut<'a, T>,
 }
 
@@ -221,7 +221,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
     t: &S,
     input: &Input<'_, T>,
     output: &Output<'_, T>,
-    exchange: Shared<'_, T>,
+    exchange: Shared<'_, Quad<T>>,
 ) {
     let shape = input.shape;
     // The place in the list of blocks, and with it that of all partial sums.
@@ -239,85 +239,129 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
         input.sides.get(t, row + side::RECORD)
     };
     let [record_x, record_y] = [record(direction.leave[0]), record(direction.leave[1])];
-    // The values that pass from row to row, doubled, `[turn][lane][function][row + 1]`: the first place is of those that enter a strip. Then those along the rows.
+    // The values of two velocities that pass from row to row, doubled, `[turn][pair][row + 1]`: the first place is of those that enter a strip. Then those along the rows.
+    let pairs = lanes >> 1;
     let above = rows + 1;
-    let along = 4 * lanes * above + thread;
+    let along = 2 * pairs * above + thread;
     let faces = 2 * MOMENTS * (block * shape.faces()) as usize;
-    let passing = 2 * (block * lanes * shape.nx) as usize;
+    let passing = (block * pairs * shape.nx) as usize;
 
     let (mut batch, mut strip, mut column) = (0, 0, 0);
+    // The code and the coefficients of a cell, which are loaded a step ahead, before the barrier.
+    let place_of = |strip: u32, column: u32| {
+        let places = direction.quadrant * shape.places() + strip * shape.strip_places();
+        (places + (column + thread) * rows + thread) as usize
+    };
+    let load = |strip: u32, column: u32| {
+        let place = place_of(strip, column);
+        let mut found = (code::NOTHING, [Quad([T::ZERO; 4]); 2]);
+        if strip * rows + thread < shape.ny && column < shape.nx {
+            found.0 = input.codes.get(t, place);
+            found.1[0] = input.fields.get(t, 2 * place);
+            found.1[1] = input.fields.get(t, 2 * place + 1);
+        }
+        found
+    };
+    let mut ahead = load(0, 0);
+    // The inflow of the step in which the first row is at a column, into that row and into the row that begins then. The first threads of both warps take a pair of velocities each.
+    let feed = |turn: u32, batch: u32, strip: u32, column: u32| {
+        let pair = thread & 31;
+        if batch < batches && pair < pairs {
+            let node = first + batch * lanes + 2 * pair;
+            let entering = |axis: usize, face: u32| {
+                let mut both = [T::ZERO; 4];
+                for l in 0..2 {
+                    let node = node + l as u32;
+                    let [vx, vy, ..] = input.nodes.get(t, node as usize).0;
+                    let (which, v) = (direction.enter[axis], [vx, vy]);
+                    let f = input.incoming::<S, LINEAR>(t, output.carried, which, face, node, v);
+                    [both[2 * l], both[2 * l + 1]] = f;
+                }
+                Quad(both)
+            };
+            if thread < 32 && column < shape.nx {
+                let x = if east { column } else { shape.nx - 1 - column };
+                let f = match strip {
+                    0 => entering(1, x),
+                    _ => output
+                        .passing
+                        .get(t, passing + (pair * shape.nx + column) as usize),
+                };
+                exchange.set(t, (turn * pairs + pair) * above, f);
+            }
+            let line = strip * rows + column;
+            if thread - pair == column & !31 && column < rows && line < shape.ny {
+                let y = if north { line } else { shape.ny - 1 - line };
+                let at = 2 * pairs * above + pair * rows + column;
+                exchange.set(t, at, entering(0, y));
+            }
+        }
+    };
+    let (mut fed_batch, mut fed_strip, mut fed_column) = (0, 0, 0);
+    feed(0, 0, 0, 0);
+    t.sync_threads();
     let steps = batches * shape.strips * shape.columns() + rows - 1;
     for step in 0..steps {
         let line = strip * rows + thread;
         let turn = step & 1;
-        let read = turn * 2 * lanes * above + thread;
-        let write = (turn ^ 1) * 2 * lanes * above + thread + 1;
+        let read = turn * pairs * above + thread;
+        let write = (turn ^ 1) * pairs * above + thread + 1;
         let busy = step >= thread && batch < batches;
         if busy && line < shape.ny && column < shape.nx {
             let x = if east { column } else { shape.nx - 1 - column };
             let y = if north { line } else { shape.ny - 1 - line };
             let node = first + batch * lanes;
-            if column == 0 {
+            let velocities = |pair: u32| {
+                let at = (node + 2 * pair) as usize;
+                [input.nodes.get(t, at).0, input.nodes.get(t, at + 1).0]
+            };
+            // The moments of what crosses a side, which is recorded where it leaves.
+            let cross = |axis: usize, at: u32, record: f64, face: u32| {
                 let mut moments = [T::ZERO; MOMENTS];
-                for l in 0..lanes {
-                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
-                    let f = input.incoming::<S, LINEAR>(
-                        t,
-                        output.carried,
-                        direction.enter[0],
-                        y,
-                        node + l,
-                        [vx, vy],
-                    );
-                    exchange.set(t, along + 2 * l * rows, f[0]);
-                    exchange.set(t, along + (2 * l + 1) * rows, f[1]);
-                    add_flux::<T, true>(&mut moments, [vx, vy], weight * vx.abs(), f);
+                let stride = if axis == 0 { rows } else { above };
+                for pair in 0..pairs {
+                    let both = exchange.get(t, at + pair * stride).0;
+                    let two = velocities(pair);
+                    for l in 0..2 {
+                        let [vx, vy, weight, _] = two[l];
+                        let f = [both[2 * l], both[2 * l + 1]];
+                        let speed = if axis == 0 { vx } else { vy };
+                        add_flux::<T, true>(&mut moments, [vx, vy], weight * speed.abs(), f);
+                        let place = 2 * face * shape.nodes + node + 2 * pair + l as u32;
+                        keep(t, output.carried, record, place, shape.nodes, f);
+                    }
                 }
+                moments
+            };
+            if column == 0 {
+                let moments = cross(0, along, -1.0, y);
                 let at = faces + 2 * MOMENTS * y as usize;
                 accumulate(t, output.faces, at, 1, batch == 0, moments);
             }
             if line == 0 {
-                let mut moments = [T::ZERO; MOMENTS];
-                for l in 0..lanes {
-                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
-                    let f = input.incoming::<S, LINEAR>(
-                        t,
-                        output.carried,
-                        direction.enter[1],
-                        x,
-                        node + l,
-                        [vx, vy],
-                    );
-                    exchange.set(t, read + 2 * l * above, f[0]);
-                    exchange.set(t, read + (2 * l + 1) * above, f[1]);
-                    add_flux::<T, true>(&mut moments, [vx, vy], weight * vy.abs(), f);
-                }
+                let moments = cross(1, read, -1.0, x);
                 let at = faces + 2 * MOMENTS * (shape.ny + x) as usize;
                 accumulate(t, output.faces, at, 1, batch == 0, moments);
-            } else if thread == 0 {
-                for l in 0..2 * lanes {
-                    let f = output
-                        .passing
-                        .get(t, passing + (l * shape.nx + column) as usize);
-                    exchange.set(t, read + l * above, f);
-                }
             }
-            let place = direction.quadrant * shape.places()
-                + strip * shape.strip_places()
-                + (column + thread) * rows
-                + thread;
-            let kind = input.codes.get(t, place as usize);
+            let (kind, [a, b]) = ahead;
             if kind == code::NOTHING {
-                for l in 0..2 * lanes {
-                    exchange.set(t, along + l * rows, T::ZERO);
-                    exchange.set(t, write + l * above, T::ZERO);
+                for pair in 0..pairs {
+                    exchange.set(t, along + pair * rows, Quad([T::ZERO; 4]));
+                    exchange.set(t, write + pair * above, Quad([T::ZERO; 4]));
                 }
             } else {
+                let place = place_of(strip, column);
+                let within = place - (direction.quadrant * shape.places()) as usize;
+                let at = UNKNOWNS * (block as usize) * shape.places() as usize + within;
+                // The sums go on from those of earlier batches, whose loads are under way while the cell's are.
+                let mut sums = [T::ZERO; UNKNOWNS];
+                if batch > 0 {
+                    for k in 0..UNKNOWNS {
+                        sums[k] = output.sums.get(t, at + k * shape.places() as usize);
+                    }
+                }
                 let mut cell = Cell {
-                    c: joined(
-                        input.fields.get(t, 2 * place as usize),
-                        input.fields.get(t, 2 * place as usize + 1),
-                    ),
+                    c: joined(a, b),
                     widths: [
                         input.widths.get(t, x as usize),
                         input.widths.get(t, (shape.nx + y) as usize),
@@ -325,26 +369,58 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
                     kind,
                 };
                 if INTERNAL {
-                    let Quad([x, y, _, _]) = input.drifts.get(t, place as usize);
+                    let Quad([x, y, _, _]) = input.drifts.get(t, place);
                     (cell.c[DRIFT], cell.c[DRIFT + 1]) = (x, y);
                 }
-                let mut sums = [T::ZERO; UNKNOWNS];
-                let mut arrivals = [T::ZERO; MOMENTS];
-                for l in 0..lanes {
-                    let slots = [along + 2 * l * rows, along + (2 * l + 1) * rows];
-                    let below = [read + 2 * l * above, read + (2 * l + 1) * above];
-                    let onward = [write + 2 * l * above, write + (2 * l + 1) * above];
-                    let inflow = [
-                        [exchange.get(t, slots[0]), exchange.get(t, below[0])],
-                        [exchange.get(t, slots[1]), exchange.get(t, below[1])],
-                    ];
-                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
-                    let v = [vx, vy];
-                    let local = equilibrium::<T, LINEAR, INTERNAL, true>(&cell.c, v, exponential);
-                    let found = if kind == code::FULL {
-                        cell.full::<LINEAR>(v, local, inflow)
-                    } else {
-                        cell.behind_walls::<S, LINEAR>(
+                if kind == code::FULL {
+                    // Two velocities at once: the chain of one fills the waits of the other.
+                    for pair in 0..pairs {
+                        let slot = along + pair * rows;
+                        let beside = exchange.get(t, slot).0;
+                        let below = exchange.get(t, read + pair * above).0;
+                        let two = velocities(pair);
+                        let (mut locals, mut found) = ([[T::ZERO; 2]; 2], [[[T::ZERO; 3]; 2]; 2]);
+                        for l in 0..2 {
+                            let v = [two[l][0], two[l][1]];
+                            locals[l] =
+                                equilibrium::<T, LINEAR, INTERNAL, true>(&cell.c, v, exponential);
+                            let inflow = [
+                                [beside[2 * l], below[2 * l]],
+                                [beside[2 * l + 1], below[2 * l + 1]],
+                            ];
+                            found[l] = cell.full::<LINEAR>(v, locals[l], inflow);
+                        }
+                        let out = |face: usize| {
+                            let [a, b] = &found;
+                            Quad([a[0][face], a[1][face], b[0][face], b[1][face]])
+                        };
+                        exchange.set(t, slot, out(1));
+                        exchange.set(t, write + pair * above, out(2));
+                        for l in 0..2 {
+                            let [vx, vy, weight, _] = two[l];
+                            let f = [found[l][0][0], found[l][1][0]];
+                            let v = [vx, vy];
+                            add_sums::<T, LINEAR, true>(
+                                &mut sums, &cell.c, v, weight, f, locals[l],
+                            );
+                        }
+                    }
+                } else {
+                    let mut arrivals = [T::ZERO; MOMENTS];
+                    // The values that leave, of both velocities of a pair.
+                    let (mut along_x, mut along_y) = ([T::ZERO; 4], [T::ZERO; 4]);
+                    for l in 0..lanes {
+                        let (pair, second) = (l >> 1, l & 1 == 1);
+                        let half =
+                            |Quad([a, b, c, d]): Quad<T>| if second { [c, d] } else { [a, b] };
+                        let beside = half(exchange.get(t, along + pair * rows));
+                        let below = half(exchange.get(t, read + pair * above));
+                        let inflow = [[beside[0], below[0]], [beside[1], below[1]]];
+                        let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
+                        let v = [vx, vy];
+                        let local =
+                            equilibrium::<T, LINEAR, INTERNAL, true>(&cell.c, v, exponential);
+                        let found = cell.behind_walls::<S, LINEAR>(
                             t,
                             input,
                             output,
@@ -354,77 +430,45 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
                             local,
                             inflow,
                             &mut arrivals,
-                        )
-                    };
-                    exchange.set(t, slots[0], found[0][1]);
-                    exchange.set(t, slots[1], found[1][1]);
-                    exchange.set(t, onward[0], found[0][2]);
-                    exchange.set(t, onward[1], found[1][2]);
-                    let f = [found[0][0], found[1][0]];
-                    add_sums::<T, LINEAR, true>(&mut sums, &cell.c, v, weight, f, local);
+                        );
+                        if second {
+                            (along_x[2], along_x[3]) = (found[0][1], found[1][1]);
+                            (along_y[2], along_y[3]) = (found[0][2], found[1][2]);
+                            exchange.set(t, along + pair * rows, Quad(along_x));
+                            exchange.set(t, write + pair * above, Quad(along_y));
+                        } else {
+                            (along_x[0], along_x[1]) = (found[0][1], found[1][1]);
+                            (along_y[0], along_y[1]) = (found[0][2], found[1][2]);
+                        }
+                        let f = [found[0][0], found[1][0]];
+                        add_sums::<T, LINEAR, true>(&mut sums, &cell.c, v, weight, f, local);
+                    }
+                    if kind & 1 == 0 {
+                        let segment = (kind - code::CUT) >> 1;
+                        let at = MOMENTS * (block * shape.segments + segment) as usize;
+                        accumulate(t, output.arrivals, at, 1, batch == 0, arrivals);
+                    }
                 }
-                let within = place - direction.quadrant * shape.places();
-                let at = UNKNOWNS * (block as usize) * shape.places() as usize + within as usize;
-                accumulate(
-                    t,
-                    output.sums,
-                    at,
-                    shape.places() as usize,
-                    batch == 0,
-                    sums,
-                );
-                if kind >= code::CUT && kind & 1 == 0 {
-                    let segment = (kind - code::CUT) >> 1;
-                    let at = MOMENTS * (block * shape.segments + segment) as usize;
-                    accumulate(t, output.arrivals, at, 1, batch == 0, arrivals);
+                for k in 0..UNKNOWNS {
+                    output
+                        .sums
+                        .set(t, at + k * shape.places() as usize, sums[k]);
                 }
             }
             if line == shape.ny - 1 {
-                let mut moments = [T::ZERO; MOMENTS];
-                for l in 0..lanes {
-                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
-                    let f = [
-                        exchange.get(t, write + 2 * l * above),
-                        exchange.get(t, write + (2 * l + 1) * above),
-                    ];
-                    add_flux::<T, true>(&mut moments, [vx, vy], weight * vy.abs(), f);
-                    keep(
-                        t,
-                        output.carried,
-                        record_y,
-                        2 * x * shape.nodes + node + l,
-                        shape.nodes,
-                        f,
-                    );
-                }
+                let moments = cross(1, write, record_y, x);
                 let at = faces + MOMENTS * (2 * (shape.ny + x) + 1) as usize;
                 accumulate(t, output.faces, at, 1, batch == 0, moments);
             } else if thread == rows - 1 {
-                for l in 0..2 * lanes {
-                    let f = exchange.get(t, write + l * above);
+                for pair in 0..pairs {
+                    let f = exchange.get(t, write + pair * above);
                     output
                         .passing
-                        .set(t, passing + (l * shape.nx + column) as usize, f);
+                        .set(t, passing + (pair * shape.nx + column) as usize, f);
                 }
             }
             if column == shape.nx - 1 {
-                let mut moments = [T::ZERO; MOMENTS];
-                for l in 0..lanes {
-                    let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
-                    let f = [
-                        exchange.get(t, along + 2 * l * rows),
-                        exchange.get(t, along + (2 * l + 1) * rows),
-                    ];
-                    add_flux::<T, true>(&mut moments, [vx, vy], weight * vx.abs(), f);
-                    keep(
-                        t,
-                        output.carried,
-                        record_x,
-                        2 * y * shape.nodes + node + l,
-                        shape.nodes,
-                        f,
-                    );
-                }
+                let moments = cross(0, along, record_x, y);
                 let at = faces + MOMENTS * (2 * y + 1) as usize;
                 accumulate(t, output.faces, at, 1, batch == 0, moments);
             }
@@ -440,6 +484,19 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
                 }
             }
         }
+        if batch < batches {
+            ahead = load(strip, column);
+        }
+        fed_column += 1;
+        if fed_column == shape.columns() {
+            fed_column = 0;
+            fed_strip += 1;
+            if fed_strip == shape.strips {
+                fed_strip = 0;
+                fed_batch += 1;
+            }
+        }
+        feed(turn ^ 1, fed_batch, fed_strip, fed_column);
         t.sync_threads();
     }
 }
@@ -589,14 +646,17 @@ kernel! {
     /// Partial sums: `sums[block][sum][place]`, `arrivals[block][segment][moment]`, `faces[block][row, then column][entering, leaving][moment]`. `carried` has the values of sides and walls
     /// that depend on what left before, and the records of what leaves.
     ///
-    /// A cell and velocity: two functions, about 110 operations with an exponential and four reciprocals, 8 words to and from shared memory, one node (the same for all threads);
-    /// a cell and batch: two loads of 16 bytes (32 in f64), 6 sums read and written. Shared memory: 48 words a row (96 in f64).
+    /// A full cell takes two velocities at once: the chain of operations of one fills the waits of the other, and an access to shared memory moves all four values. The code and
+    /// the coefficients of the next cell are loaded ahead of the barrier, and what enters there through a side is prepared by several threads: one alone would keep all others waiting.
+    ///
+    /// A cell and velocity: two functions, about 110 operations with an exponential and four reciprocals, 2 accesses of 16 bytes (32 in f64) to shared memory, one node (the same for
+    /// all threads); a cell and batch: two loads of 16 bytes (32 in f64), 6 sums read and written. Shared memory: 48 words a row (96 in f64).
     pub fn flow_plane<T: Real>(
         t, fields: In<Quad<T>>, codes: In<u32>, widths: In<T>, nodes: In<Quad<T>>, walls: In<T>, emission: In<Quad<T>>, sides: In<f64>, images: In<u32>,
-        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<T>, carried: InOut<T>;
+        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<Quad<T>>, carried: InOut<T>;
         shape: PlaneShape,
     ) for f32, f64
-    shared { exchange: [T; 2 * shape.lanes * (3 * shape.rows + 2)] } {
+    shared { exchange: [Quad<T>; (shape.lanes >> 1) * (3 * shape.rows + 2)] } {
         let input = Input { fields, drifts: fields, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
         let output = Output { sums, arrivals, faces, passing, carried };
         plane::<Machine, T, false, false>(t, &input, &output, exchange);
@@ -607,10 +667,10 @@ kernel! {
     /// [`flow_plane()`] for the linearised equation: no exponential, and no blend.
     pub fn flow_plane_linear<T: Real>(
         t, fields: In<Quad<T>>, codes: In<u32>, widths: In<T>, nodes: In<Quad<T>>, walls: In<T>, emission: In<Quad<T>>, sides: In<f64>, images: In<u32>,
-        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<T>, carried: InOut<T>;
+        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<Quad<T>>, carried: InOut<T>;
         shape: PlaneShape,
     ) for f32, f64
-    shared { exchange: [T; 2 * shape.lanes * (3 * shape.rows + 2)] } {
+    shared { exchange: [Quad<T>; (shape.lanes >> 1) * (3 * shape.rows + 2)] } {
         let input = Input { fields, drifts: fields, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
         let output = Output { sums, arrivals, faces, passing, carried };
         plane::<Machine, T, true, false>(t, &input, &output, exchange);
@@ -621,10 +681,10 @@ kernel! {
     /// [`flow_plane()`] for the internal energy of molecules that rotate, whose equilibrium has a drift; its second function counts nowhere.
     pub fn flow_plane_internal<T: Real>(
         t, fields: In<Quad<T>>, drifts: In<Quad<T>>, codes: In<u32>, widths: In<T>, nodes: In<Quad<T>>, walls: In<T>, emission: In<Quad<T>>, sides: In<f64>, images: In<u32>,
-        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<T>, carried: InOut<T>;
+        blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<Quad<T>>, carried: InOut<T>;
         shape: PlaneShape,
     ) for f32, f64
-    shared { exchange: [T; 2 * shape.lanes * (3 * shape.rows + 2)] } {
+    shared { exchange: [Quad<T>; (shape.lanes >> 1) * (3 * shape.rows + 2)] } {
         let input = Input { fields, drifts, codes, widths, nodes, walls, emission, sides, images, blocks, shape };
         let output = Output { sums, arrivals, faces, passing, carried };
         plane::<Machine, T, false, true>(t, &input, &output, exchange);

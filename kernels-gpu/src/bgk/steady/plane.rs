@@ -9,7 +9,7 @@ use crate::math::{Real, quotient};
 use crate::memory::{In, InOut, Out, Quad, Shared};
 use crate::simt::Simt;
 
-/// Velocities that a thread of [`steady_plane()`] carries; all of one direction.
+/// Velocities that a thread of [`steady_plane()`] carries at most; all of one direction.
 pub const PLANE_LANES: u32 = 8;
 
 /// Numbers that describe a side of space in the table of [`steady_plane()`].
@@ -40,7 +40,7 @@ pub struct PlaneShape {
     pub rows: u32,
     /// Nodes.
     pub nodes: u32,
-    /// Velocities that a thread carries, [`PLANE_LANES`]. An argument of the launch, so that the compiler does not unroll the loop and needs few registers.
+    /// Velocities that a thread carries, at most [`PLANE_LANES`]. An argument of the launch, so that the compiler does not unroll the loop and needs few registers.
     pub lanes: u32,
 }
 
@@ -343,7 +343,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const F: usize>(
 kernel! {
     /// Sweeps of a rectangle: `partials[block][sum][diagonal][row]`, the outflow of mass `leaving[block][row, then column]`, and the returning molecules.
     ///
-    /// A block owns batches of [`PLANE_LANES`] nodes, all of one direction (`blocks[block]`: first node, batches, direction), a thread one row of cells.
+    /// A block owns batches of `shape.lanes` nodes, all of one direction (`blocks[block]`: first node, batches, direction), a thread one row of cells.
     /// The rows follow each other as the diagonals of a wavefront, one cell a step. The flux along the row stays in the thread's own column of
     /// shared memory; the flux to the next row goes through shared memory too, doubled, with one barrier a step. Batches follow each other through the pipeline, so that only its
     /// ends are idle. In the skewed layout `[diagonal][row]` the threads of a warp read and write side by side. A thread writes the sums of
