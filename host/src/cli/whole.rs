@@ -1,6 +1,6 @@
 //! A file that appears whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl Temporary {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666));
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         interrupt::whole(|| {
             let made = builder.tempfile_in(folder).map_err(|e| {
