@@ -278,6 +278,43 @@ fn products_of_bessel_functions_have_their_closed_forms() {
 }
 
 /// The Laplace transform of exp(k^2 x) erfc(k sqrt x) is 1/(sqrt s (sqrt s + k)); here s = -2 i.
+/// Integrals of Sonine and Gegenbauer: Watson, sections 13.47 and 13.48.
+#[test]
+fn oscillations_of_square_roots_have_their_closed_forms() {
+    let root = "sqrt(x^2+1)";
+    for (amplitude, oscillator, frequency, right) in [
+        (format!("J0(2*{root})"), "cos", 1.0, -0.092_697_360_766_252_17),
+        (format!("sin(2*{root})/{root}"), "cos", 1.0, 0.596_022_055_098_541_8),
+        (format!("cos({root})/{root}"), "cos", 2.0, 0.158_931_898_339_830_5),
+        (format!("x*sin(2*{root})/{root}"), "bessel:0", 1.0, -0.092_697_360_766_252_17),
+        (
+            format!("besselj(1.5,2*{root})*(x^2+1)^(-0.75)*x"),
+            "bessel:0",
+            1.0,
+            0.278_435_075_893_823_4,
+        ),
+        (
+            "besselj(2.5,3*sqrt(x^2+2.25))*(x^2+2.25)^(-1.25)*x^2".to_owned(),
+            "bessel:1",
+            2.0,
+            -0.014_393_946_635_278_999,
+        ),
+    ] {
+        let found = integral(&amplitude, oscillator, frequency, (0.0, INFINITY));
+        has_value(&found, right, &amplitude);
+    }
+    // At the frequency of the root nothing oscillates far out.
+    for (amplitude, oscillator) in [
+        (format!("cos(2*{root})/{root}"), "cos"),
+        (format!("J0(2*{root})"), "bessel:0"),
+        (format!("J0(2*{root})"), "cos"),
+        (format!("cos(2*{root})"), "sin"),
+    ] {
+        let found = integral(&amplitude, oscillator, 2.0, (0.0, INFINITY));
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+    }
+}
+
 #[test]
 fn exponentials_times_error_functions_are_scaled() {
     let all = (0.0, INFINITY);

@@ -3,6 +3,8 @@
 //! Truths are closed forms in incomplete gamma functions and integrals of Mehler and Sonine, evaluated by mpmath 1.4 with 40 digits, as in
 //! `scripts/longman-places.py`; those of two places by its quadrature.
 
+use std::f64::consts::PI;
+
 use rarefy::longman::{Integral, Proof, Status, Task, Unproven};
 
 use super::longman_forms::{self, integral};
@@ -118,7 +120,7 @@ fn kinks_and_steps_are_integrated() {
         ("min(x,1)*exp(-x)", "sin", 2.0, 0.224_636_118_016_587_68),
         ("floor(x)*exp(-x)", "cos", 2.0, -0.132_839_150_604_608_76),
         ("sign(x-1)*exp(-x)", "cos", 2.0, -0.528_846_209_661_100_3),
-        // The place of this kink is not seen by its form.
+        // A zero of another function.
         ("min(1,(x/2)^(-1.5))", "cos", 1.0, 0.135_884_367_618_418_42),
     ] {
         let found = integral(amplitude, oscillator, frequency, (0.0, INFINITY));
@@ -206,10 +208,67 @@ fn an_odd_integrand_that_diverges_has_no_value() {
     assert_eq!((found.status, found.value), (Status::Ok, 0.0), "{found:?}");
 }
 
+/// Truths are incomplete beta functions with exp, elementary with cos and ln, incomplete gamma functions with max, and mpmath's quadrature of the square root of the distance in
+/// the two others.
 #[test]
-fn places_that_the_form_does_not_show_are_said_to_be_unknown() {
-    let found = integral("abs(cos(x)-x/9)^(-0.5)", "cos", 1.0, (0.0, INFINITY));
-    assert_ne!(found.status, Status::Ok, "{found:?}");
-    assert_eq!(found.unproven, Some(Unproven::Place));
-    assert!(found.reason().unwrap().contains("linear or quadratic"));
+fn zeros_of_other_functions_are_places() {
+    let all = (0.0, INFINITY);
+    for (amplitude, oscillator, frequency, limits, right) in [
+        ("abs(exp(x)-2)^(-0.5)", "cos", 1.0, all, 1.374_669_592_529_326_7),
+        ("ln(abs(exp(x)-2))*exp(-x/2)", "cos", 2.0, all, -0.262_955_333_066_699_1),
+        ("abs(cos(x)-0.5)^(-0.5)", "sin", 1.0, (0.0, PI), 3.863_703_305_156_273),
+        ("abs(ln(x))^(-0.5)", "cos", 0.0, (0.0, 1.0), 1.772_453_850_905_516),
+        ("abs(ln(x/2))^(-0.5)*x^(-3)", "cos", 0.0, (2.0, INFINITY), 0.313_328_534_328_875_06),
+        ("ln(abs(x^3-2))*exp(-x)", "cos", 2.0, all, 0.345_969_812_653_570_03),
+        ("max(2-x^3,0)", "cos", 2.0, all, 0.838_317_950_234_896_1),
+        ("max(exp(-x)-x,0)", "cos", 2.0, all, 0.244_953_587_681_091_47),
+        ("sqrt(max(0,2-x^2))", "cos", 3.0, all, -0.113_367_126_683_915_33),
+        ("abs(cos(x)-x/9)^(-0.5)*exp(-x)", "cos", 1.0, all, 0.635_941_224_807_415_2),
+    ] {
+        let found = integral(amplitude, oscillator, frequency, limits);
+        has_value(&found, right, amplitude);
+    }
+}
+
+#[test]
+fn zeros_with_a_power_that_has_no_integral_are_named() {
+    for (amplitude, at) in [
+        ("exp(-x)/(exp(x)-2)", std::f64::consts::LN_2),
+        ("abs(x^3-8)^(-1.25)", 2.0),
+        ("exp(-x)/ln(x)", 1.0),
+        ("exp(-x)/(cos(x)-x)^2", 0.739_085_133_215_160_6),
+    ] {
+        let found = integral(amplitude, "cos", 1.0, (0.0, INFINITY));
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+        let Some(Unproven::Singular { place, exponent }) = found.unproven else {
+            panic!("{amplitude} {found:?}");
+        };
+        assert!((place - at).abs() < 1e-14, "{amplitude} {place}");
+        assert!(exponent >= 1.0, "{amplitude} {exponent}");
+    }
+}
+
+/// Double zeros, zeros of two factors at one place, and near each other.
+#[test]
+fn zeros_that_are_not_simple_are_not_ok() {
+    for amplitude in [
+        "abs(exp(x)-1-x)^(-0.6)*exp(-x)",
+        "abs(cosh(x-1)-1)^(-0.6)*exp(-x)",
+        "abs(exp(x)-2)^(-0.6)*abs(exp(2*x)-4)^(-0.6)*exp(-x)",
+        "abs(ln(x)-x+1)^(-0.5)*exp(-x)",
+        "abs(x^3-3*x+2)^(-0.5)*exp(-x)",
+    ] {
+        let found = integral(amplitude, "cos", 2.0, (0.0, INFINITY));
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+    }
+}
+
+#[test]
+fn places_without_end_are_said_to_be_unknown() {
+    for amplitude in ["abs(cos(x))^(-0.5)*exp(-x)", "exp(-x)/sin(x+1)", "ln(abs(sin(1/x)))*exp(-x)"] {
+        let found = integral(amplitude, "cos", 1.0, (0.0, INFINITY));
+        assert_ne!(found.status, Status::Ok, "{amplitude} {found:?}");
+        assert_eq!(found.unproven, Some(Unproven::Place), "{amplitude}");
+        assert!(found.reason().unwrap().contains("infinitely many"));
+    }
 }

@@ -3,7 +3,7 @@
 //! cos(a) cos(b) = (cos(a + b) + cos(a - b))/2, factor by factor. Frequencies keep a bound on their rounding: near each other they leave a small difference, and a
 //! difference that is nothing but rounding has no meaning.
 
-/// cos(frequency x + phase - quarters pi/2), or with an order J_order(frequency x); the frequency is off by at most `error`.
+/// cos(frequency s + phase - quarters pi/2), or with an order J_order(frequency s), s = sqrt(x^2 + bend); the frequency is off by at most `error`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tone {
     pub(super) order: Option<f64>,
@@ -12,6 +12,7 @@ pub(super) struct Tone {
     pub(super) phase: f64,
     /// 0 of a cosine, 1 of a sine.
     pub(super) quarters: f64,
+    pub(super) bend: f64,
 }
 
 impl Tone {
@@ -23,6 +24,7 @@ impl Tone {
             error: 0.0,
             phase: 0.0,
             quarters: 0.0,
+            bend: 0.0,
         }
     }
 }

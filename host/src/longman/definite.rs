@@ -99,24 +99,29 @@ struct Integrand<'a> {
 }
 
 /// The integral from `from` >= 0 to `to`, which may be infinite; none if the function has operations without enclosures. `phase` is the phase that an oscillator among
-/// its factors runs through.
+/// its factors runs through. Parameters are off by at most `rounding`, which may be shorter.
 ///
 /// # Errors
 /// Another number of parameters than the program has.
 pub(super) fn definite(
     program: &Program,
-    parameters: &[f64],
+    (parameters, rounding): (&[f64], &[f64]),
     (from, to): (f64, f64),
     phase: f64,
     (rtol, atol): (f64, f64),
 ) -> Result<Option<Integral>> {
     static RULE: OnceLock<Rule> = OnceLock::new();
-    let points: Vec<Interval> = parameters.iter().map(|p| Interval::point(*p)).collect();
-    let Some(over) = Function::between(program, &points) else {
+    let by = rounding.iter().copied().chain(std::iter::repeat(0.0));
+    let around = parameters.iter().zip(by);
+    let around = around.map(|(p, by)| match by {
+        0.0 => Interval::point(*p),
+        _ => Interval::new((p - by).next_down(), (p + by).next_up()),
+    });
+    let Some(over) = Function::between(program, &around.collect::<Vec<_>>()) else {
         return Ok(None);
     };
     let mut integrand = Integrand {
-        at: Evaluator::new(program, parameters)?,
+        at: Evaluator::with_rounded(program, parameters, rounding)?,
         over,
         rule: RULE.get_or_init(|| gauss(POINTS)),
         diverges: None,
@@ -378,7 +383,7 @@ mod tests {
 
     fn found(text: &str, limits: (f64, f64)) -> Integral {
         let program = Program::parse(text).unwrap();
-        let found = definite(&program, &[], limits, 0.0, (1e-10, 0.0)).unwrap();
+        let found = definite(&program, (&[], &[]), limits, 0.0, (1e-10, 0.0)).unwrap();
         found.unwrap()
     }
 

@@ -73,7 +73,7 @@ pub enum Unproven {
     Range,
     /// Samples end before the last feature.
     Samples,
-    /// Places that the form of the amplitude does not show, where abs, min, max or floor may have a step or a kink.
+    /// Places that no search brackets, where the amplitude may have a step, a kink or a singularity.
     Place,
     /// The integrand grows like |x - place|^-exponent, exponent >= 1: the integral diverges.
     Singular {
@@ -100,7 +100,7 @@ impl Unproven {
                 "samples beyond the areas still show features; a larger --beyond may reach their end"
             }
             Self::Place => {
-                "the amplitude has steps, kinks or singularities whose places its form does not show: the argument of abs, min, max or floor; one that is linear or quadratic in x, or --lower and --upper at these places, may have a proof"
+                "the amplitude may have steps, kinks or singularities that no search brackets: infinitely many, or zeros that are not simple, of the argument of abs, sign, ln, a root, a power or a divisor, of the difference of the arguments of min or max, or steps of floor; an argument with simple zeros, or --lower and --upper between these places, may have a proof"
             }
             Self::Singular { place, exponent } => {
                 return Cow::Owned(format!(

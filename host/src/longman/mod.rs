@@ -73,6 +73,7 @@ mod pieces;
 mod products;
 mod proof;
 pub mod quadrature;
+mod roots;
 pub mod sampled;
 mod sides;
 pub mod special;

@@ -252,12 +252,16 @@ impl Piece<'_> {
                 Kind::Sin => (None, 1.0),
                 Kind::Bessel(order) => (Some(number(order)?.0), 0.0),
             };
+            // A bend that is not known to nearly all digits is none.
+            let (bend, off) = factor.bend.as_ref().map_or(Ok((0.0, 0.0)), number)?;
+            let known = off <= 8.0 * f64::EPSILON * bend.abs();
             Ok(Tone {
                 order,
                 frequency,
-                error,
+                error: if known { error } else { f64::INFINITY },
                 phase,
                 quarters,
+                bend,
             })
         };
         let factors = term.factors.iter().map(factor);
@@ -389,7 +393,13 @@ impl Piece<'_> {
     ) -> Result<Option<Integral>> {
         let values = self.values(program, row);
         let tolerance = (settings.rtol, settings.atol);
-        definite(program, &values, (self.from, self.to), phase, tolerance)
+        definite(
+            program,
+            (&values, &[]),
+            (self.from, self.to),
+            phase,
+            tolerance,
+        )
     }
 
     /// The integral to infinity.

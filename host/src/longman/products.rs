@@ -1,4 +1,4 @@
-//! Integrals to infinity of products of Bessel functions, or of a Bessel function and a cosine.
+//! Integrals to infinity of products of Bessel functions, or of a Bessel function and a cosine, of multiples of x or of sqrt(x^2 + z^2).
 //!
 //! From some c on the product is a sum of cosines and sines over sums and differences of the frequencies, each with an amplitude in powers of 1/x
 //! ([`hankel`](super::hankel)); a difference of 0 is an integral without an oscillator. The parts are integrals like any other. Up to c the product is enclosed.
@@ -114,13 +114,13 @@ impl Sizes {
 
 fn expanded(piece: &Piece<'_>, row: Row<'_>) -> Result<Option<Expanded>> {
     let products = &piece.side.products;
-    let is_bessel = |term: &Term| {
+    let bends = |term: &Term| {
         let mut factors = term.factors.iter();
-        factors.any(|factor| matches!(factor.kind, Kind::Bessel(_)))
+        factors.any(|factor| matches!(factor.kind, Kind::Bessel(_)) || factor.bend.is_some())
     };
     let own_bessel = matches!(piece.wave, Some(Oscillator::BesselJ(_)));
     if piece.to < f64::INFINITY
-        || !(products.iter().any(is_bessel) || own_bessel && !products.is_empty())
+        || !(products.iter().any(bends) || own_bessel && !products.is_empty())
     {
         return Ok(None);
     }
@@ -129,12 +129,10 @@ fn expanded(piece: &Piece<'_>, row: Row<'_>) -> Result<Option<Expanded>> {
     for term in products {
         let tones = piece.tones(term, row)?;
         for tone in &tones {
-            if let Some(order) = tone.order {
-                let Some(begin) = begin(order, tone.frequency) else {
-                    return Ok(None);
-                };
-                start = start.max(begin);
-            }
+            let Some(begin) = begin(tone) else {
+                return Ok(None);
+            };
+            start = start.max(begin);
         }
         phase = phase.max(tones.iter().map(|tone| tone.frequency.abs()).sum());
         terms.push((term, tones));

@@ -33,12 +33,14 @@ pub(super) struct Term {
     pub(super) factors: Vec<Factor>,
 }
 
-/// cos(frequency x + phase), or the like.
+/// cos(frequency sqrt(x^2 + bend) + phase), or the like.
 #[derive(Clone, Debug)]
 pub(super) struct Factor {
     pub(super) kind: Kind<Program>,
     pub(super) frequency: Program,
     pub(super) phase: Program,
+    /// None of an argument that is linear in x.
+    pub(super) bend: Option<Program>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,6 +113,10 @@ impl Term {
                 },
                 frequency: Program::compile(&factor.frequency)?,
                 phase: Program::compile(&factor.phase)?,
+                bend: match factor.bend.is_zero() {
+                    true => None,
+                    false => Some(Program::compile(&factor.bend)?),
+                },
             })
         });
         Ok(Self {

@@ -1,6 +1,6 @@
 //! Integrals of amplitudes with integrable singularities, kinks or steps inside the range.
 //!
-//! The range is divided at the places where the amplitude is singular or has a kink (`expression::breaks`), as |x - c|^-q, ln |x^2 - a^2| and max(0, 1 - x) have. On both sides of
+//! The range is divided at the places where the amplitude is singular or has a kink (`expression::breaks`, [`roots`](super::roots)), as |x - c|^-q, ln |x^2 - a^2| and max(0, 1 - x) have. On both sides of
 //! a place c the integrand is a function of y = |x - c|, whose power at y = 0 intervals enclose ([`definite`]). So an integral that diverges there is
 //! found too. The tail is Longman's from a few periods beyond the last place on. Cosine and sine far out have the phase of that place apart:
 //!
@@ -13,10 +13,14 @@
 
 use super::definite::definite;
 use super::driver::{Integral, Unproven};
-use super::expression::{Evaluator, Expression, Program};
+use super::expression::{Evaluator, Expression, Location, PLACE, Program};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
 use super::pieces::{self, LONGEST, NOTHING, Piece, Row, judged};
+use super::proof::function::Function;
+use super::proof::interval::Interval;
+use super::proof::jet::Span;
+use super::roots::{Zero, zeros};
 use super::sides::Side;
 use crate::error::Result;
 use rarefy_kernels::longman::{Accelerator, Status};
@@ -124,30 +128,52 @@ fn places(piece: &Piece<'_>, row: Row<'_>) -> Result<(Vec<Place>, bool)> {
         Some(oscillator) => piece.product(oscillator),
     };
     let (plain, whole) = (amplitude.breaks(), product.breaks());
+    let mut unknown = plain.unknown || whole.unknown;
     let mut found: Vec<Place> = Vec::new();
     for (plain, whole) in plain.known.into_iter().zip(whole.known) {
-        let place = Program::compile(&whole.place)?;
-        let values = piece.values(&place, row);
-        let (at, error) = Evaluator::<f64>::new(&place, &values)?.with_error(0.0);
-        if !(at > 0.0 && at < f64::INFINITY && error < at) {
-            continue;
+        let zeros = match &whole.location {
+            Location::At(place) => {
+                let place = Program::compile(place)?;
+                let values = piece.values(&place, row);
+                let (at, error) = Evaluator::<f64>::new(&place, &values)?.with_error(0.0);
+                vec![Zero { at, error }]
+            }
+            Location::Zeros(function) => {
+                let function = Program::compile(function)?;
+                // Those next to the range count, too.
+                let range = (0.5 * piece.from, 2.0 * piece.to);
+                let zeros = zeros(&function, &piece.values(&function, row), range)?;
+                unknown |= !zeros.complete;
+                zeros.found
+            }
+        };
+        let sides = [&whole.above, &whole.below].map(Program::compile);
+        let [above, below] = sides;
+        let (above, below) = (above?, below?);
+        for Zero { at, error } in zeros {
+            if !(at > 0.0 && at < f64::INFINITY && error < at) {
+                continue;
+            }
+            if found
+                .iter()
+                .any(|other| other.at == at && other.error == 0.0 && error == 0.0)
+            {
+                continue;
+            }
+            found.push(Place {
+                at,
+                error,
+                above: above.clone(),
+                below: below.clone(),
+                amplitude: match whole.location {
+                    Location::At(_) => plain.above.clone(),
+                    Location::Zeros(_) => amplitude.shifted(at),
+                },
+            });
         }
-        if found
-            .iter()
-            .any(|other| other.at == at && other.error == 0.0 && error == 0.0)
-        {
-            continue;
-        }
-        found.push(Place {
-            at,
-            error,
-            above: Program::compile(&whole.above)?,
-            below: Program::compile(&whole.below)?,
-            amplitude: plain.above,
-        });
     }
     found.sort_by(|a, b| a.at.total_cmp(&b.at));
-    Ok((found, plain.unknown))
+    Ok((found, unknown))
 }
 
 /// A piece that is divided.
@@ -280,12 +306,18 @@ impl<'p, 'a> Split<'p, 'a> {
                 (program, (*low, *high))
             }
         };
-        let values = self.piece.values(program, self.row);
+        let mut values = self.piece.values(program, self.row);
+        let mut rounding = vec![0.0; values.len()];
+        if let Range::From(place, ..) = range
+            && let Some(slot) = program.parameters().iter().position(|name| name == PLACE)
+        {
+            (values[slot], rounding[slot]) = (place.at, place.error);
+        }
         let phase = match self.piece.wave {
             Some(_) => (self.piece.omega * (limits.1 - limits.0)).min(LONGEST),
             None => 0.0,
         };
-        let found = definite(program, &values, limits, phase, tolerance)?;
+        let found = definite(program, (&values, &rounding), limits, phase, tolerance)?;
         let Some(found) = found else {
             return Ok(Integral::without_value(Status::NotConverged));
         };
@@ -309,6 +341,20 @@ impl<'p, 'a> Split<'p, 'a> {
         })
     }
 
+    /// Whether the amplitude is zero from `begin` on.
+    fn vanishes(&self, begin: f64) -> bool {
+        let program = &self.piece.side.program;
+        let values = self.piece.values(program, self.row);
+        let points: Vec<Interval> = values.iter().map(|v| Interval::point(*v)).collect();
+        let span = Span {
+            start: begin,
+            ratio: f64::INFINITY,
+            order: 0,
+        };
+        let function = Function::new(program, &points);
+        function.is_some_and(|mut function| function.over(&span).is_zero())
+    }
+
     /// The integral from `begin` on.
     fn tail(&self, begin: f64, settings: &Settings) -> Result<Option<Integral>> {
         let piece = Piece {
@@ -321,6 +367,9 @@ impl<'p, 'a> Split<'p, 'a> {
             let status = matches!(found.status, Status::Ok | Status::NotConverged);
             status && found.error < f64::INFINITY && found.unproven.is_none()
         };
+        if self.vanishes(begin) {
+            return Ok(Some(NOTHING));
+        }
         let found = piece.integral(self.row, settings)?;
         if found.status == Status::Ok {
             return Ok(Some(found));

@@ -44,6 +44,18 @@ impl<'a, T: Functions> Evaluator<'a, T> {
     /// # Errors
     /// Another number of values than of parameters.
     pub fn new(program: &'a Program, parameters: &[f64]) -> Result<Self> {
+        Self::with_rounded(program, parameters, &[])
+    }
+
+    /// The same with parameters that are off by at most `rounding`; those after its end are exact.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(in crate::longman) fn with_rounded(
+        program: &'a Program,
+        parameters: &[f64],
+        rounding: &[f64],
+    ) -> Result<Self> {
         let shape = program.shape();
         if parameters.len() != shape.parameters as usize {
             return Err(Error::invalid(
@@ -62,6 +74,9 @@ impl<'a, T: Functions> Evaluator<'a, T> {
             let rounded = T::from_f64(value);
             slots.set(slot, rounded);
             errors.set(slot, T::from_f64((rounded.to_f64() - value).abs()));
+        }
+        for (slot, by) in (1..).zip(rounding.iter().take(parameters.len())) {
+            errors.set(slot, errors.get(slot) + T::from_f64(*by));
         }
         let mut evaluator = Self {
             program,

@@ -13,8 +13,11 @@
 mod breaks;
 mod compile;
 mod evaluate;
+mod near;
 mod products;
+mod quadratic;
 mod rewrite;
+mod rise;
 mod scaled;
 mod transform;
 
@@ -22,6 +25,7 @@ use std::collections::{HashMap, HashSet};
 
 use rarefy_kernels::longman::program::{Bounded, Operation, no_special, no_special_error};
 
+pub(in crate::longman) use breaks::{Location, PLACE};
 pub use compile::Program;
 pub use evaluate::Evaluator;
 pub(in crate::longman) use products::{Harmonic, Kind, Waves};

@@ -30,12 +30,13 @@ impl<T> Kind<T> {
     }
 }
 
-/// cos(frequency x + phase), the sine, or a Bessel function without a phase; order, frequency and phase do not depend on x.
+/// cos(frequency sqrt(x^2 + bend) + phase), the sine, or a Bessel function without a phase; order, frequency, phase and bend do not depend on x.
 #[derive(Clone, Debug)]
 pub(in crate::longman) struct Oscillation {
     pub(in crate::longman) kind: Kind<Expression>,
     pub(in crate::longman) frequency: Expression,
     pub(in crate::longman) phase: Expression,
+    pub(in crate::longman) bend: Expression,
 }
 
 /// An amplitude times oscillations.
@@ -45,19 +46,28 @@ pub(in crate::longman) struct Harmonic {
     pub(in crate::longman) factors: Vec<Oscillation>,
 }
 
-/// A term while its nodes are collected: the amplitude, and kind, frequency and phase of each factor.
+/// A term while its nodes are collected.
 #[derive(Clone, Debug)]
 struct Term {
     amplitude: u32,
-    factors: Vec<(Kind<u32>, u32, u32)>,
+    factors: Vec<Wave>,
+}
+
+/// An oscillation of a term.
+#[derive(Clone, Copy, Debug)]
+struct Wave {
+    kind: Kind<u32>,
+    frequency: u32,
+    phase: u32,
+    bend: u32,
 }
 
 /// The factors that are taken out of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::longman) enum Waves {
-    /// Cosines and sines.
+    /// Cosines and sines of what is linear in x.
     Trigonometric,
-    /// These and Bessel functions.
+    /// These and Bessel functions, and both of multiples of sqrt(x^2 + bend).
     All,
 }
 
@@ -73,10 +83,11 @@ impl Expression {
             return Vec::new();
         }
         let part = |root: u32| complete(&graph, root);
-        let factor = |(kind, frequency, phase): &(Kind<u32>, u32, u32)| Oscillation {
-            kind: kind.map(part),
-            frequency: part(*frequency),
-            phase: part(*phase),
+        let factor = |wave: &Wave| Oscillation {
+            kind: wave.kind.map(part),
+            frequency: part(wave.frequency),
+            phase: part(wave.phase),
+            bend: part(wave.bend),
         };
         let harmonic = |term: &Term| Harmonic {
             amplitude: part(term.amplitude),
@@ -173,32 +184,90 @@ impl Graph {
                     terms.into_iter().map(quotient).collect()
                 }
             }
-            Sin | Cos if self.depends_on_x(a) => match self.linear(a) {
-                Some((frequency, phase)) => vec![Term {
-                    amplitude: self.add(Node::Number(1.0)),
-                    factors: vec![(
-                        if operation == Sin {
-                            Kind::Sin
-                        } else {
-                            Kind::Cos
-                        },
-                        frequency,
-                        phase,
-                    )],
-                }],
-                None => vec![whole(node)],
-            },
-            BesselJ if waves == Waves::All && !self.depends_on_x(a) => match self.linear(b) {
-                Some((frequency, phase)) if self.number(phase) == Some(0.0) => vec![Term {
-                    amplitude: self.add(Node::Number(1.0)),
-                    factors: vec![(Kind::Bessel(a), frequency, phase)],
-                }],
-                _ => vec![whole(node)],
-            },
+            Sin | Cos if self.depends_on_x(a) => {
+                let kind = if operation == Sin {
+                    Kind::Sin
+                } else {
+                    Kind::Cos
+                };
+                match self.wave(kind, a, waves) {
+                    Some(wave) => vec![self.pure(wave)],
+                    None => vec![whole(node)],
+                }
+            }
+            BesselJ if waves == Waves::All && !self.depends_on_x(a) => {
+                match self.wave(Kind::Bessel(a), b, waves) {
+                    Some(wave) if self.number(wave.phase) == Some(0.0) => vec![self.pure(wave)],
+                    _ => vec![whole(node)],
+                }
+            }
             _ => vec![whole(node)],
         };
         let few = found.iter().all(|term| term.factors.len() <= MOST_FACTORS);
         (few && found.len() <= MOST_TERMS).then_some(found)
+    }
+
+    fn pure(&mut self, wave: Wave) -> Term {
+        Term {
+            amplitude: self.add(Node::Number(1.0)),
+            factors: vec![wave],
+        }
+    }
+
+    /// An oscillation of this argument.
+    fn wave(&mut self, kind: Kind<u32>, argument: u32, waves: Waves) -> Option<Wave> {
+        let zero = self.add(Node::Number(0.0));
+        if let Some((frequency, phase)) = self.linear(argument) {
+            return Some(Wave {
+                kind,
+                frequency,
+                phase,
+                bend: zero,
+            });
+        }
+        if waves == Waves::Trigonometric {
+            return None;
+        }
+        let (frequency, bend) = self.bent(argument)?;
+        Some(Wave {
+            kind,
+            frequency,
+            phase: zero,
+            bend,
+        })
+    }
+
+    /// k and b of k sqrt(x^2 + b).
+    fn bent(&mut self, node: u32) -> Option<(u32, u32)> {
+        use Operation::*;
+        let (operation, a, b) = self.applied(node)?;
+        match operation {
+            SquareRoot => {
+                let [square, slope, rest] = self.quadratic(a)?;
+                if self.number(slope) != Some(0.0) || self.number(square) == Some(0.0) {
+                    return None;
+                }
+                let frequency = self.root_of(square)?;
+                Some((frequency, self.exact(Divide, rest, square)))
+            }
+            Negate => {
+                let (frequency, bend) = self.bent(a)?;
+                Some((self.opposite(frequency), bend))
+            }
+            Multiply => {
+                let (factor, other) = if self.depends_on_x(a) { (b, a) } else { (a, b) };
+                if self.depends_on_x(factor) {
+                    return None;
+                }
+                let (frequency, bend) = self.bent(other)?;
+                Some((self.exact(Multiply, factor, frequency), bend))
+            }
+            Divide if !self.depends_on_x(b) => {
+                let (frequency, bend) = self.bent(a)?;
+                Some((self.exact(Divide, frequency, b), bend))
+            }
+            _ => None,
+        }
     }
 
     /// k and c of k x + c.
@@ -272,6 +341,8 @@ mod tests {
             ("-sin(x)*cos(2*x)", 1),
             ("J1(p*x)^2/x-cos(x)*besselj(p,2*x)*exp(-x)", 2),
             ("J0(x)/(1+x)", 1),
+            ("J1(p*sqrt(x^2+p^2))*cos(3*sqrt(4*x^2+2))", 1),
+            ("sin(sqrt(x^2+1)/2)/sqrt(x^2+1)-J0(-sqrt(1+x*x))", 2),
         ] {
             let expression = Expression::parse(text).unwrap();
             let terms = expression.harmonics(Waves::All);
@@ -279,7 +350,8 @@ mod tests {
             for x in [0.3, 2.9, 17.0] {
                 let term = |term: &Harmonic| {
                     let factors = term.factors.iter().map(|factor| {
-                        let phase = value(&factor.frequency, x) * x + value(&factor.phase, x);
+                        let root = (x * x + value(&factor.bend, x)).sqrt();
+                        let phase = value(&factor.frequency, x) * root + value(&factor.phase, x);
                         match &factor.kind {
                             Kind::Sin => phase.sin(),
                             Kind::Cos => phase.cos(),

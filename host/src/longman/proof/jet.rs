@@ -172,6 +172,11 @@ impl Jet {
         self.value
     }
 
+    /// The reciprocal of the function, where a jet of its own is known.
+    pub(crate) fn reciprocal(&self) -> Option<&Self> {
+        self.inverse.as_deref()
+    }
+
     /// Midpoint and radius of h_k.
     pub(crate) fn coefficient(&self, k: usize) -> (f64, f64) {
         (self.mid[k], self.rad[k])
@@ -795,10 +800,23 @@ impl Jet {
         s.over(&c, span)
     }
 
+    /// 1 of a function that is nowhere below 0, -1 of one that is nowhere above, 0 of another: the sign of the reciprocal where that of a value is not known.
+    fn known_sign(&self) -> f64 {
+        let inverse = self.inverse.as_ref().map(|inverse| inverse.value);
+        let of = |value: Interval| {
+            f64::from(value.lo >= 0.0) - f64::from(value.hi <= 0.0 && value.lo < 0.0)
+        };
+        match inverse.filter(|inverse| inverse.is_finite()) {
+            Some(inverse) if of(self.value) == 0.0 => of(inverse),
+            _ => of(self.value),
+        }
+    }
+
     pub(crate) fn abs(&self, span: &Span) -> Self {
-        if self.value.lo >= 0.0 {
+        let sign = self.known_sign();
+        if sign > 0.0 {
             self.clone()
-        } else if self.value.hi <= 0.0 {
+        } else if sign < 0.0 {
             self.clone().negated()
         } else {
             let mut jet = Self::rough(span, self.value.abs());
@@ -809,10 +827,11 @@ impl Jet {
 
     /// -1, 0 or 1.
     pub(crate) fn sign(&self, span: &Span) -> Self {
-        if self.value.lo > 0.0 {
-            Self::constant(Interval::ONE)
-        } else if self.value.hi < 0.0 {
-            Self::constant(-Interval::ONE)
+        let sign = self.known_sign();
+        // What has a reciprocal is not zero.
+        let apart = !self.value.contains(0.0) || self.value.lo < 0.0 && self.value.hi > 0.0;
+        if sign != 0.0 && apart {
+            Self::constant(Interval::point(sign))
         } else if self.is_zero() {
             Self::constant(Interval::ZERO)
         } else {
@@ -839,9 +858,9 @@ impl Jet {
     /// The larger of two functions, or the smaller.
     pub(crate) fn extreme(&self, other: &Self, larger: bool, span: &Span) -> Self {
         let difference = self.minus(other, span);
-        let first = difference.value.lo >= 0.0;
-        let second = difference.value.hi <= 0.0;
-        if first || second {
+        let sign = difference.known_sign();
+        let first = sign > 0.0;
+        if sign != 0.0 {
             return if first == larger {
                 self.clone()
             } else {

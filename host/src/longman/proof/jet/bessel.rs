@@ -1,11 +1,12 @@
-//! Bessel functions of what is linear in x, over ranges with two ends and next to 0.
+//! Bessel functions over ranges with two ends and next to 0.
 //!
 //! J_n(s) = 1/pi int_0^pi cos(n theta - s sin theta) dtheta for whole n >= 0, so that no derivative exceeds 1. For nu > -1/2 Poisson's integral
 //! makes s^-nu J_nu(s) a mean of cos(s t) with positive weights (G. N. Watson, *A Treatise on the Theory of Bessel Functions*, sections 2.2 and 3.3). So none of its derivatives
-//! exceeds c = 2^-nu/Gamma(nu + 1), its value at 0, and c (1 - s^2/(4 (nu + 1))) <= s^-nu J_nu(s) <= c near 0.
+//! exceeds c = 2^-nu/Gamma(nu + 1), its value at 0, and c (1 - s^2/(4 (nu + 1))) <= s^-nu J_nu(s) <= c near 0. With derivatives of at most c the Taylor coefficients
+//! of a function of u are at most those of c exp(U), U with the magnitudes of u's coefficients.
 
 use super::super::interval::Interval;
-use super::{Jet, SLACK, Span};
+use super::{Jet, SLACK, Span, TERMS};
 use crate::longman::special::{BESSEL_EPSILONS, bessel_j};
 
 /// Slack of powers and gamma functions.
@@ -15,16 +16,15 @@ const SLACK_POWER: f64 = 1e-12;
 const MOST_ORDER: f64 = 100.0;
 
 impl Jet {
-    /// J_nu of this function, where that is linear in x and above 0, and `order` a number; unknown otherwise.
+    /// J_nu of this function, where that is above 0, and `order` a number; unknown otherwise.
     pub(crate) fn bessel_j(&self, order: &Self, span: &Span) -> Self {
         let nu = order.value.lo;
-        let power = self.exponent.abs();
-        let linear = self.degree <= 1 && (power == 1.0 || power == 0.0) && self.value.lo > 0.0;
         let known = order.is_constant() && nu == order.value.hi && nu > -0.5 && nu <= MOST_ORDER;
-        if !linear || !known {
+        if self.value.lo <= 0.0 || !known {
             return Self::unknown(span);
         }
-        if self.exponent < 0.0 {
+        // Next to 0 a multiple of x has a power of x.
+        if self.exponent == -1.0 && self.degree <= 1 {
             return self.bessel_j_below(nu);
         }
         // Next to 0 a sum with a number above 0 is bounded, and so is its value.
@@ -45,11 +45,14 @@ impl Jet {
         let value = Interval::new((at - slack).max(-bound), (at + slack).min(bound));
         let mut y = Self::constant(value);
         y.degree = span.order;
-        let slope = (self.mid[1].abs() + self.rad[1]) * span.power(1.0).hi;
-        let mut most = bound;
+        // Coefficients of bound exp(U).
+        let scale = span.power(self.exponent).hi;
+        let size = |j: usize| (self.mid[j].abs() + self.rad[j]) * scale;
+        let mut most = [bound; TERMS];
         for k in 1..=span.order {
-            most *= slope / k as f64 * SLACK;
-            y.rad[k] = most + f64::MIN_POSITIVE;
+            let terms = (1..=k.min(self.degree)).map(|j| j as f64 * size(j) * most[k - j]);
+            most[k] = terms.sum::<f64>() / k as f64 * SLACK;
+            y.rad[k] = most[k] + f64::MIN_POSITIVE;
         }
         if whole {
             return y;
@@ -81,7 +84,7 @@ impl Jet {
     }
 
     fn without_derivatives(mut self) -> Self {
-        self.degree = super::TERMS - 1;
+        self.degree = TERMS - 1;
         self.rad[1..].fill(f64::INFINITY);
         self
     }
