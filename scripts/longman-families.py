@@ -725,7 +725,7 @@ def divergent_tails() -> Integral:
     return random.choice(
         [
             Integral(f"cos({a!r}*{root})/{root}", "cos", a, None),
-            Integral(f"J0({a!r}*{root})", f"bessel:{n!r}", a, None),
+            Integral(f"J0({a!r}*{root})", "bessel:0", a, None),
             Integral(f"J0({a!r}*{root})*x", "cos", a / 2, None),
             Integral(f"cos({a!r}*{root})", "cos", a / 2, None),
             Integral(f"x*besselj({n!r},{a!r}*x)", f"bessel:{n!r}", 2 * a, None),

@@ -8,6 +8,8 @@
 //! int_(c+d)^inf g(x) cos(omega x) dx = cos(omega c) int_d^inf g(c+y) cos(omega y) dy - sin(omega c) int_d^inf g(c+y) sin(omega y) dy.
 //! ```
 //!
+//! Where the quadrature of a singular head has a large error, the range from 0 on is a part like the others.
+//!
 //! A place is known to within its rounding. The distances from it are exact; ends of ranges between two places are not, which adds the
 //! rounding times the integrand there to the error.
 
@@ -76,7 +78,13 @@ pub(super) fn better(
     if found.status == Status::Ok {
         return Ok(found);
     }
-    let Some(again) = by_places(piece, row, settings)? else {
+    let again = match by_places(piece, row, settings)? {
+        None if head_is_weak(&found, piece) => {
+            Split::new(piece, &[], None, row)?.integral(settings)?
+        }
+        again => again,
+    };
+    let Some(again) = again else {
         return Ok(found);
     };
     Ok(match again.unproven {
@@ -88,6 +96,16 @@ pub(super) fn better(
         },
         _ => found,
     })
+}
+
+/// Whether intervals from 0 on may do better than the quadrature of the head: a value that does not cancel has a large error.
+fn head_is_weak(found: &Integral, piece: &Piece<'_>) -> bool {
+    const CANCELS: f64 = 1e4;
+    let from_zero = piece.from == 0.0 && piece.to == f64::INFINITY && piece.wave.is_some();
+    from_zero
+        && found.status == Status::NotConverged
+        && found.error < f64::INFINITY
+        && found.condition < CANCELS
 }
 
 /// The integral of a piece by its places; none where it has none in the range.
@@ -444,8 +462,6 @@ fn ranges(places: &[Place], from: f64, to: f64) -> Ranges<'_> {
         let [(low, left), (high, right)] = [pair[0], pair[1]];
         let middle = if high < f64::INFINITY {
             low + 0.5 * (high - low)
-        } else if left.is_some() {
-            high
         } else {
             (2.0 * low).max(1.0)
         };

@@ -13,6 +13,7 @@
 mod breaks;
 mod compile;
 mod evaluate;
+mod growth;
 mod near;
 mod products;
 mod quadratic;

@@ -11,6 +11,7 @@
 //! | 1/u - 1/v, 1 - u/v | (v - u)/(u v), (v - u)/v |
 //! | exp(u^2) erfc u | erfcx u |
 //! | exp(v) erfcx u, v + u^2 with a shared term | exp(v + u^2) erfc u |
+//! | ln(exp u + v), (exp u + v)^c, also of the magnitude | u + ln(1 + v exp -u), exp(c u) (1 + v exp -u)^c |
 //! | cosh u exp v, sinh u/cosh v, exp u/exp v, ..., u and v linear in x | exponentials of u + v and u - v |
 //!
 //! Terms that u and v share are left out of u - v. The result is no better everywhere: it serves where the expression as it is leads to no value.
@@ -50,7 +51,7 @@ struct Hyperbolic {
 }
 
 impl Graph {
-    fn one(&mut self) -> u32 {
+    pub(super) fn one(&mut self) -> u32 {
         self.add(Node::Number(1.0))
     }
 
@@ -70,7 +71,11 @@ impl Graph {
                 (Some(a), None) => self.stable_difference(b, a),
                 _ => None,
             },
-            Ln => self.stable_logarithm(a),
+            Ln => self
+                .stable_logarithm(a)
+                .or_else(|| self.beside_exponential(operation, a, b)),
+            SquareRoot => self.beside_exponential(operation, a, b),
+            Power if !self.depends_on_x(b) => self.beside_exponential(operation, a, b),
             Multiply | Divide => self
                 .stable_exponentials(operation, a, b)
                 .or_else(|| self.scaled_error_function(operation, a, b))

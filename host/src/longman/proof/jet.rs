@@ -772,7 +772,7 @@ impl Jet {
             return small;
         }
         let y = sum.ln(span);
-        if self.exponent <= 0.0 && self.value.lo > -0.5 {
+        if self.values(span).lo > -0.5 {
             return y.with_values(self, span, |u| u.increasing(f64::ln_1p));
         }
         y
