@@ -283,10 +283,30 @@ fn products_of_bessel_functions_have_their_closed_forms() {
 fn oscillations_of_square_roots_have_their_closed_forms() {
     let root = "sqrt(x^2+1)";
     for (amplitude, oscillator, frequency, right) in [
-        (format!("J0(2*{root})"), "cos", 1.0, -0.092_697_360_766_252_17),
-        (format!("sin(2*{root})/{root}"), "cos", 1.0, 0.596_022_055_098_541_8),
-        (format!("cos({root})/{root}"), "cos", 2.0, 0.158_931_898_339_830_5),
-        (format!("x*sin(2*{root})/{root}"), "bessel:0", 1.0, -0.092_697_360_766_252_17),
+        (
+            format!("J0(2*{root})"),
+            "cos",
+            1.0,
+            -0.092_697_360_766_252_17,
+        ),
+        (
+            format!("sin(2*{root})/{root}"),
+            "cos",
+            1.0,
+            0.596_022_055_098_541_8,
+        ),
+        (
+            format!("cos({root})/{root}"),
+            "cos",
+            2.0,
+            0.158_931_898_339_830_5,
+        ),
+        (
+            format!("x*sin(2*{root})/{root}"),
+            "bessel:0",
+            1.0,
+            -0.092_697_360_766_252_17,
+        ),
         (
             format!("besselj(1.5,2*{root})*(x^2+1)^(-0.75)*x"),
             "bessel:0",

@@ -84,7 +84,7 @@ pub(super) fn begin(tone: &Tone) -> Option<f64> {
 /// The expansion of a tone in powers of t = begin/x.
 struct Expansion {
     coefficients: Vec<Complex<f64>>,
-    /// What their magnitudes are sums of.
+    /// Bounds on their magnitudes, by sums of the magnitudes of all terms.
     norms: Vec<f64>,
     /// The sum is off by at most this times t^power.
     rest: f64,
@@ -117,7 +117,7 @@ impl Expansion {
         straight.bent(halves, z, tone.bend / start / start)
     }
 
-    /// The same of sqrt(x^2 + bend) in place of x, in powers of t; terms of s have the power `halves` besides their own.
+    /// The expansion of a tone of sqrt(x^2 + bend), in powers of t; terms of s have the power `halves` besides their own.
     fn bent(self, halves: f64, z: f64, g: f64) -> Option<Self> {
         let size = g.abs();
         let (mut coefficients, mut norms) =

@@ -79,7 +79,10 @@ pub(super) fn better(
         return Ok(found);
     }
     let again = match by_places(piece, row, settings)? {
-        None if head_is_weak(&found, piece) => {
+        None if has_weak_head(&found, piece.from)
+            && piece.to == f64::INFINITY
+            && piece.wave.is_some() =>
+        {
             Split::new(piece, &[], None, row)?.integral(settings)?
         }
         again => again,
@@ -99,10 +102,9 @@ pub(super) fn better(
 }
 
 /// Whether intervals from 0 on may do better than the quadrature of the head: a value that does not cancel has a large error.
-fn head_is_weak(found: &Integral, piece: &Piece<'_>) -> bool {
+pub(super) fn has_weak_head(found: &Integral, from: f64) -> bool {
     const CANCELS: f64 = 1e4;
-    let from_zero = piece.from == 0.0 && piece.to == f64::INFINITY && piece.wave.is_some();
-    from_zero
+    from == 0.0
         && found.status == Status::NotConverged
         && found.error < f64::INFINITY
         && found.condition < CANCELS

@@ -20,6 +20,7 @@ use super::oscillator::Oscillator;
 use super::pieces::Row;
 use super::proof::function::encloses;
 use super::sampled::Samples;
+use super::split::has_weak_head;
 use crate::compute::Precision;
 use crate::error::{Error, Result};
 
@@ -614,7 +615,7 @@ impl Task {
                 kind,
                 frequency,
                 ..
-            } if refused && sides.has_forms() => {
+            } if refused && (sides.has_forms() || has_weak_head(&found, limits.0)) => {
                 let row = Row {
                     names: &self.names,
                     values,

@@ -408,6 +408,11 @@ impl Jet {
         if self.value.lo <= 0.0 || !self.value.is_finite() {
             return match &self.inverse {
                 Some(inverse) => inverse.power(&c.clone().negated(), span),
+                // 0 and what is above it.
+                None if self.value.lo == 0.0 && c.value.lo > 0.0 => {
+                    let most = Interval::point(self.values(span).hi).powf(c.value);
+                    Self::rough(span, Interval::new(0.0, most.hi))
+                }
                 None => Self::unknown(span),
             };
         }
@@ -828,7 +833,7 @@ impl Jet {
     /// -1, 0 or 1.
     pub(crate) fn sign(&self, span: &Span) -> Self {
         let sign = self.known_sign();
-        // What has a reciprocal is not zero.
+        // A function with a reciprocal is not zero.
         let apart = !self.value.contains(0.0) || self.value.lo < 0.0 && self.value.hi > 0.0;
         if sign != 0.0 && apart {
             Self::constant(Interval::point(sign))
