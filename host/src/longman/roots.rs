@@ -112,31 +112,31 @@ impl Search<'_> {
     fn look(&mut self, range: Range) -> Found {
         let (low, high) = range;
         let below = low == 0.0;
-        let span = Span {
+        let unbounded = below || high == f64::INFINITY;
+        let span = |order: usize| Span {
             start: if below { high } else { low },
-            ratio: match below || high == f64::INFINITY {
-                true => f64::INFINITY,
-                false => (high / low).next_up(),
+            ratio: if unbounded {
+                f64::INFINITY
+            } else {
+                (high / low).next_up()
             },
-            order: 1,
+            order,
         };
-        let jet = if below {
-            self.over.below(&span)
-        } else {
-            self.over.over(&span)
-        };
-        let value = jet.factor();
-        // A function with a reciprocal is not zero.
-        let inverse = jet.reciprocal().map(Jet::factor);
-        if value.is_finite() && !value.contains(0.0) || inverse.is_some_and(Interval::is_finite) {
+        // Values alone are sharper there.
+        if unbounded && excludes_zero(self.jet(below, &span(0))) {
             return Found::Nothing;
         }
+        let jet = self.jet(below, &span(1));
+        if excludes_zero(jet) {
+            return Found::Nothing;
+        }
+        let value = jet.factor();
         let Some(slope) = slope(jet).filter(|_| value.is_finite()) else {
             return Found::Unclear;
         };
         // Away from 0 on, towards the end without a number.
-        if below || high == f64::INFINITY {
-            let end = self.sign(span.start);
+        if unbounded {
+            let end = self.sign(span(1).start);
             let away = if below { -slope } else { slope };
             return match end {
                 Some(sign) if sign == away => Found::Nothing,
@@ -159,6 +159,14 @@ impl Search<'_> {
                 };
                 Found::Wider((lower, upper))
             }
+        }
+    }
+
+    fn jet(&mut self, below: bool, span: &Span) -> &Jet {
+        if below {
+            self.over.below(span)
+        } else {
+            self.over.over(span)
         }
     }
 
@@ -217,6 +225,13 @@ enum Found {
     Unclear,
 }
 
+/// Whether no value over a range is zero; a function with a reciprocal is not.
+fn excludes_zero(jet: &Jet) -> bool {
+    let value = jet.factor();
+    let inverse = jet.reciprocal().map(Jet::factor);
+    value.is_finite() && !value.contains(0.0) || inverse.is_some_and(Interval::is_finite)
+}
+
 /// The sign of all slopes over a range.
 fn slope(jet: &Jet) -> Option<f64> {
     let (mid, rad) = jet.coefficient(1);
@@ -261,6 +276,7 @@ mod tests {
             ("cos(x)-x/9", (0.0, 3.0), vec![1.413_129_512_678_904_4]),
             ("1e-100*exp(x)-1", all, vec![230.258_509_299_404_57]),
             ("x^5-1e-60", all, vec![1e-12]),
+            ("cos(x)-2*x", all, vec![0.450_183_611_294_873_6]),
             ("exp(x)+x", all, vec![]),
             ("tanh(x)*x+1e-9", all, vec![]),
         ] {
