@@ -92,11 +92,16 @@ pub(super) fn better(
     };
     Ok(match again.unproven {
         None if again.error < found.error => again,
-        // The status is that of the first attempt.
-        Some(_) if found.error == f64::INFINITY => Integral {
-            unproven: again.unproven,
-            ..found
-        },
+        // The status is that of the first attempt, whose own reason is better than that places are not known.
+        Some(reason)
+            if found.error == f64::INFINITY
+                && (found.status == Status::NotConverged || reason != Unproven::Place) =>
+        {
+            Integral {
+                unproven: again.unproven,
+                ..found
+            }
+        }
         _ => found,
     })
 }
@@ -115,40 +120,55 @@ fn by_places(piece: &Piece<'_>, row: Row<'_>, settings: &Settings) -> Result<Opt
     if !piece.side.breaks {
         return Ok(None);
     }
-    let (places, unknown) = places(piece, row)?;
+    let Known {
+        places,
+        hidden,
+        kinks,
+    } = places(piece, row)?;
     let inside =
         |place: &&Place| place.at + place.error >= piece.from && place.at - place.error <= piece.to;
     let last = places.iter().rfind(inside);
-    if last.is_none() && !unknown {
-        return Ok(None);
+    let unknown = Integral {
+        unproven: Some(Unproven::Place),
+        ..Integral::without_value(Status::NotConverged)
+    };
+    if last.is_none() && !kinks {
+        return Ok(hidden.then_some(unknown));
     }
     let division = Split::new(piece, &places, last, row)?;
     let found = division.integral(settings)?;
-    if found.is_some() || !unknown {
+    if found.is_some() || !hidden {
         return Ok(found);
     }
-    // Steps and kinks anywhere, if there is next to nothing far out.
-    let all = Range::Plain(piece.from, piece.to);
-    let found = division.part(&all, (settings.rtol, settings.atol))?;
-    Ok(Some(if found.error < f64::INFINITY {
-        found
-    } else {
-        Integral {
-            unproven: Some(Unproven::Place),
-            ..Integral::without_value(Status::NotConverged)
+    if kinks {
+        // Steps and kinks anywhere, if there is next to nothing far out.
+        let all = Range::Plain(piece.from, piece.to);
+        let found = division.part(&all, (settings.rtol, settings.atol))?;
+        if found.error < f64::INFINITY {
+            return Ok(Some(found));
         }
-    }))
+    }
+    Ok(Some(unknown))
 }
 
-/// The places of a piece in ascending order, each once; and whether there may be others.
-fn places(piece: &Piece<'_>, row: Row<'_>) -> Result<(Vec<Place>, bool)> {
+/// The places of a piece.
+struct Known {
+    /// In ascending order, each once.
+    places: Vec<Place>,
+    /// Whether there may be others, and whether these may be steps or kinks.
+    hidden: bool,
+    kinks: bool,
+}
+
+fn places(piece: &Piece<'_>, row: Row<'_>) -> Result<Known> {
     let amplitude = &piece.side.expression;
     let product = match piece.wave {
         None => amplitude.clone(),
         Some(oscillator) => piece.product(oscillator),
     };
     let (plain, whole) = (amplitude.breaks(), product.breaks());
-    let mut unknown = plain.unknown || whole.unknown;
+    let mut kinks = plain.unknown || whole.unknown;
+    let mut hidden = kinks;
     let mut found: Vec<Place> = Vec::new();
     for (plain, whole) in plain.known.into_iter().zip(whole.known) {
         let zeros = match &whole.location {
@@ -163,7 +183,8 @@ fn places(piece: &Piece<'_>, row: Row<'_>) -> Result<(Vec<Place>, bool)> {
                 // Those next to the range count, too.
                 let range = (0.5 * piece.from, 2.0 * piece.to);
                 let zeros = zeros(&function, &piece.values(&function, row), range)?;
-                unknown |= !zeros.complete;
+                hidden |= !zeros.complete;
+                kinks |= !zeros.complete && whole.kink;
                 zeros.found
             }
         };
@@ -193,7 +214,11 @@ fn places(piece: &Piece<'_>, row: Row<'_>) -> Result<(Vec<Place>, bool)> {
         }
     }
     found.sort_by(|a, b| a.at.total_cmp(&b.at));
-    Ok((found, unknown))
+    Ok(Known {
+        places: found,
+        hidden,
+        kinks,
+    })
 }
 
 /// A piece that is divided.
@@ -284,9 +309,14 @@ impl<'p, 'a> Split<'p, 'a> {
         }
         let mut accelerator = Accelerator::None;
         if let Some(begin) = self.tail {
-            let Some(tail) = self.tail(begin, settings)? else {
-                return Ok(None);
+            let tail = match self.tail(begin, settings)? {
+                Some(tail) => tail,
+                // Without a bound on derivatives a decay may suffice.
+                None => self.part(&Range::Plain(begin, f64::INFINITY), tolerance)?,
             };
+            if tail.error.is_nan() || tail.error == f64::INFINITY {
+                return Ok(None);
+            }
             accelerator = tail.accelerator;
             add(tail);
         }

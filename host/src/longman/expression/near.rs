@@ -17,14 +17,14 @@ struct Move {
 impl Graph {
     /// The node with x = place + sign y, as a function of y.
     pub(super) fn at_place(&mut self, root: u32, place: u32, sign: f64) -> u32 {
-        let to = self.to_place(place, sign);
+        let to = self.moved_to(place, sign);
         self.moved(root, to)[root as usize]
     }
 
     /// The same at any zero of a function; none where the function's rise has no form.
     pub(super) fn at_zero(&mut self, root: u32, function: u32, sign: f64) -> Option<u32> {
         let place = self.parameter(PLACE);
-        let to = self.to_place(place, sign);
+        let to = self.moved_to(place, sign);
         let plain = self.moved(function, to);
         let rise = self.rise(function, (place, to.y), &plain)?;
         let to = Move {
@@ -34,7 +34,7 @@ impl Graph {
         Some(self.moved(root, to)[root as usize])
     }
 
-    fn to_place(&mut self, place: u32, sign: f64) -> Move {
+    fn moved_to(&mut self, place: u32, sign: f64) -> Move {
         let x = self.add(Node::X);
         let y = if sign < 0.0 { self.opposite(x) } else { x };
         Move {
