@@ -181,7 +181,12 @@ pub(in crate::flow) struct Equations {
 impl Equations {
     /// The equations of a net, of whose answers a share is added.
     pub(in crate::flow) fn new(net: Net, share: f64) -> Self {
-        let vertices = Vertices::new(net.counts, &net.cells, &net.volume, net.periodic);
+        let mut open = vec![[false; 2]; net.cells.len()];
+        for face in &net.faces {
+            open[face.cells[0]][face.axis] = true;
+        }
+        let is_open = |k: usize, axis: usize| open[k][axis];
+        let vertices = Vertices::new(net.counts, &net.cells, &net.volume, net.periodic, is_open);
         Self {
             net,
             share,

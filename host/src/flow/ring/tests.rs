@@ -392,3 +392,35 @@ fn gas_at_rest_takes_in_the_flow_that_is_given() {
     let mass = found.sides[0].1.mass;
     assert!((mass + 0.3).abs() < 1e-5, "{mass}");
 }
+
+/// Both sides of a plate are next to each other in the grid: the correction keeps them apart.
+#[test]
+fn dense_gas_passes_a_thin_hole_into_vacuum() {
+    let found = solved_by(
+        "auto",
+        1e-4,
+        r#"
+        gas = { model = "bgk", delta = 10, omega = 0.5 }
+        velocities = { kind = "axis", angles = 8, speeds = 6, axial = 6 }
+        [domain]
+        symmetry = "axis"
+        x = [-16, 16]
+        y = [0, 16]
+        h = 0.1
+        core = [[-0.2, 0.2], [0.6, 1.2]]
+        growth = 1.3
+        largest = 4
+        [sides]
+        left = { kind = "reservoir" }
+        right = { kind = "vacuum" }
+        top = { kind = "split", at = 0, left = {}, right = { density = 1e-6 } }
+        [[body]]
+        shape = "rectangle"
+        centre = [0, 101]
+        size = [0.001, 200]
+        "#,
+    );
+    assert!(found.iterations <= 60, "{}", found.iterations);
+    let passed = found.passages[0].transmission.unwrap();
+    assert!((passed - 1.46).abs() < 0.03, "{passed}");
+}

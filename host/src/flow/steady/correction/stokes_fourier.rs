@@ -91,7 +91,9 @@ impl StokesFourier {
         let periodic =
             [0, 2].map(|side: usize| matches!(problem.borders[side], Border::Periodic(_)));
         let volume: Vec<f64> = cells.iter().map(|&cell| space.volume[cell]).collect();
-        let averages = Vertices::new([space.nx(), space.ny()], &cells, &volume, periodic);
+        let is_open = |k: usize, axis: usize| space.open[cells[k]][2 * axis + 1] > 0.0;
+        let counts = [space.nx(), space.ny()];
+        let averages = Vertices::new(counts, &cells, &volume, periodic, is_open);
         let (of_cell, positions) = averages.numbered();
         let mut number = vec![usize::MAX; space.len()];
         for (k, &cell) in cells.iter().enumerate() {
