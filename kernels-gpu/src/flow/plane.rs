@@ -474,31 +474,30 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
             }
         }
         if busy {
-            column += 1;
-            if column == shape.columns() {
-                column = 0;
-                strip += 1;
-                if strip == shape.strips {
-                    strip = 0;
-                    batch += 1;
-                }
-            }
+            (batch, strip, column) = onward(&shape, batch, strip, column);
         }
         if batch < batches {
             ahead = load(strip, column);
         }
-        fed_column += 1;
-        if fed_column == shape.columns() {
-            fed_column = 0;
-            fed_strip += 1;
-            if fed_strip == shape.strips {
-                fed_strip = 0;
-                fed_batch += 1;
-            }
-        }
+        (fed_batch, fed_strip, fed_column) = onward(&shape, fed_batch, fed_strip, fed_column);
         feed(turn ^ 1, fed_batch, fed_strip, fed_column);
         t.sync_threads();
     }
+}
+
+/// The batch, the strip and the column of a row a step later.
+#[inline(always)]
+fn onward(shape: &PlaneShape, mut batch: u32, mut strip: u32, mut column: u32) -> (u32, u32, u32) {
+    column += 1;
+    if column == shape.columns() {
+        column = 0;
+        strip += 1;
+        if strip == shape.strips {
+            strip = 0;
+            batch += 1;
+        }
+    }
+    (batch, strip, column)
 }
 
 /// Records what leaves through a side, if it has a record.
