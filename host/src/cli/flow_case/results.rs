@@ -192,9 +192,9 @@ impl Outcome {
         let (Some(units), Some([.., long])) = (&self.units, self.scales()) else {
             return Vec::new();
         };
-        // Throughput over pressure: n0 k T0 is p0.
+        // Throughput over pressure: n0 k T0 is p0, half of the unit rho0 v0^2 of pressures.
         let metric = units.velocity_m_s * self.across(long);
-        let throughput = units.pressure_pa * units.velocity_m_s * long * long;
+        let throughput = 0.5 * units.pressure_pa * units.velocity_m_s * long * long;
         let mut keys = match self.case.is_whole() {
             true => vec![
                 ("conductance_m3_s", "conductance", metric),
