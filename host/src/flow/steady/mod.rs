@@ -21,7 +21,7 @@ use engine::{Sweeps, Vectors};
 use scattering_walls::ScatteringWalls;
 use sweep::{Inflow, Input, Sweep};
 
-use super::course::{Course, Ending, Step};
+use super::course::{Course, Ending, Step, UNBALANCED};
 use super::face::{Border, Emission, Wall};
 use super::gas::{Coefficients, MOMENTS, Primitive, UNKNOWNS, equilibrium};
 use super::problem::Problem;
@@ -186,10 +186,12 @@ impl<'a> Steady<'a> {
             }
             self.hold_mass(&mut next);
             let (change, roundoff) = self.change(&next);
+            let balanced =
+                self.problem.gas.linear || self.imbalance(&swept) <= UNBALANCED * solver.tolerance;
             self.swept = Some(swept);
             let goes_on = observe(iteration, change);
-            // Images and periods of the first sweep act in the second.
-            let acts = iteration > 1 || !self.hands_on();
+            // Images and periods of the first sweep act in the second. The change alone does not tell: a factor of a period may be at its bound.
+            let acts = (iteration > 1 || !self.hands_on()) && balanced;
             let step = Step {
                 change,
                 roundoff,
@@ -204,6 +206,24 @@ impl<'a> Steady<'a> {
             self.mix(next);
         }
         Ok(Ending::Unfinished)
+    }
+
+    /// Mass that leaves through the sides in a sweep over that which enters.
+    fn imbalance(&self, swept: &Swept) -> f64 {
+        let space = &self.problem.space;
+        let (mut net, mut entering) = (0.0, 0.0);
+        for (k, faces) in swept.sides.iter().enumerate() {
+            for (cell, [out, inward]) in space.border(k).into_iter().zip(faces) {
+                let open = space.open[cell][k];
+                net += open * (out[0] - inward[0]);
+                entering += open * inward[0];
+            }
+        }
+        if entering > 0.0 {
+            f64::abs(net) / entering
+        } else {
+            0.0
+        }
     }
 
     /// Whether a sweep takes in what the one before let out.

@@ -18,7 +18,7 @@ use crate::bgk::rotation;
 use crate::bgk::steady::anderson::Anderson;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
-use crate::flow::course::{Course, Ending, Step};
+use crate::flow::course::{Course, Ending, Step, UNBALANCED};
 use crate::flow::gas::Gas;
 use crate::flow::machine::Machine;
 use crate::flow::ports;
@@ -28,9 +28,6 @@ use crate::flow::{Acceleration, Solver};
 
 /// Least share of its density and of its temperature that a cell keeps in an iteration: behind a body in a fast stream both fall to almost nothing.
 const FALL: f64 = 0.2;
-
-/// Share of mass or energy that may be missing from the balance of a steady flow, in units of the tolerance.
-const UNBALANCED: f64 = 30.0;
 
 /// A steady flow in iteration.
 pub(in crate::flow) struct Steady<'a> {
