@@ -290,7 +290,7 @@ fn errors_are_left_out_or_put_off_in_one_line() {
     let march = "cavity --delta 1 --cells 8 --reduced --velocities 8x8 --steps 20 --backend cpu";
     let put_off = run(&format!("{march} --out b"));
     assert!(
-        put_off.contains("not estimated, for that takes long; --verify"),
+        put_off.contains("not estimated, for the run has not settled; --verify"),
         "{put_off}"
     );
     let asked = run(&format!("{march} --verify --out c"));

@@ -17,8 +17,6 @@ const ITERATIONS: [f64; 2] = [20.0, 12.0];
 const BETWEEN_PLATES: f64 = 15.0;
 /// Steps of a run in time that is yet to be made.
 pub const STEPS: u64 = 5000;
-/// The share of [`crate::accuracy::SECONDS`] that repeats in time may take unasked.
-pub const OF_TIME: f64 = 0.1;
 /// A repeat in time takes at most so many times the steps of the run.
 pub const PATIENCE: u64 = 4;
 

@@ -15,7 +15,7 @@ use crate::accuracy::{Axis, EXTENT, Quantity, Setting};
 use crate::bgk::boltzmann::check_room;
 use crate::bgk::errors::axes_of_shock;
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{FaceFlux, March, Moments, RotatingMoments, ShockProfile, State};
+use crate::bgk::{FaceFlux, March, Moments, RotatingMoments, Scheme, ShockProfile, State};
 use crate::error::Result;
 pub(super) use parameters::ShockArgs;
 use results::Found;
@@ -125,7 +125,12 @@ impl Flow for ShockArgs {
                 let time = options.steps.zip(options.dt);
                 let shock = self.shock();
                 let rays = time.and_then(|(steps, dt)| shock.ray_warning(steps as f64 * dt));
-                shock.warnings().into_iter().chain(rays).collect()
+                let upwind = match options.interpolation().scheme() {
+                    Scheme::Upwind => shock.upwind_warning(),
+                    Scheme::VanLeer => None,
+                };
+                let warnings = shock.warnings().into_iter();
+                warnings.chain(upwind).chain(rays).collect()
             }
             Some(start) => {
                 self.shared.time_options.dt = Some(begun.run.time_step());

@@ -36,6 +36,13 @@ pub(super) struct VerifyArgs {
     pub(super) accuracy: Option<f64>,
 }
 
+impl VerifyArgs {
+    /// Whether the flags leave it to the run if errors are estimated.
+    pub(super) fn is_default(&self) -> bool {
+        !self.verify && !self.no_verify && self.accuracy.is_none()
+    }
+}
+
 /// A relative accuracy.
 fn accuracy(text: &str) -> Result<f64, String> {
     match finite(text) {

@@ -163,6 +163,9 @@ impl From<Mach> for Shock {
 }
 
 impl Shock {
+    /// Cells in which the upwind scheme has the thickness within about one per cent, in l0.
+    const UPWIND: f64 = 0.05;
+
     /// The shock of a gas, as [`Shock::new`].
     pub fn of(mach: Mach, gas: Gas) -> Self {
         let [upstream, downstream] = mach.tails(&gas);
@@ -329,6 +332,22 @@ impl Shock {
         0.5 * largest / (after.density - before.density)
     }
 
+    /// A warning of cells in which steps in time by the upwind scheme widen the wave by more than about one per cent.
+    pub fn upwind_warning(&self) -> Option<String> {
+        let step = self.width();
+        (step > Self::UPWIND).then(|| {
+            format!(
+                "cells of {step:.3} l0 are wide for the upwind scheme; in cells of {} l0 it widens a wave of Mach 2 by 1%, in cells of 0.1 l0 by 3%",
+                Self::UPWIND
+            )
+        })
+    }
+
+    /// Width of the cells in l0.
+    fn width(&self) -> f64 {
+        (self.sides[0] + self.sides[1]) / self.cells as f64
+    }
+
     /// Warnings: choices that cost accuracy.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -339,7 +358,7 @@ impl Shock {
                 self.sides[0]
             ));
         }
-        let step = (self.sides[0] + self.sides[1]) / self.cells as f64;
+        let step = self.width();
         if step > 0.25 {
             warnings.push(format!(
                 "cells of {step:.3} l0 are wide for a shock; 0.1 l0 or less resolve it"

@@ -3,7 +3,7 @@
 use super::case::{Flow, Outcome};
 use super::steady;
 use crate::accuracy::{Axis, Quantity, Reached, Repeatable, SECONDS, Setting, Watch, Watched};
-use crate::bgk::errors::{OF_TIME, PATIENCE, STEPS, work_in_time, work_of_steady};
+use crate::bgk::errors::{PATIENCE, STEPS, work_in_time, work_of_steady};
 use crate::bgk::steady::SteadySolver;
 use crate::cli::failure::Failure;
 use crate::cli::ranks;
@@ -128,12 +128,11 @@ pub(super) fn errors<F: Flow>(
     if ranks::are_several() {
         return Ok(Verified::not_here("not estimated on several ranks"));
     }
-    let settled = course.converged == Some(true);
-    let most = match (settled, flow.is_steady()) {
-        (true, true) => SECONDS,
-        (true, false) => OF_TIME * SECONDS,
-        (false, _) => 0.0,
-    };
+    if course.converged != Some(true) && args.is_default() {
+        return Ok(Verified::not_here(
+            "not estimated, for the run has not settled; --verify repeats it on coarser grids",
+        ));
+    }
     let base = flow.quantities(&outcome.found);
     let found = verified(
         F::COMMAND,
@@ -141,7 +140,7 @@ pub(super) fn errors<F: Flow>(
         args,
         search,
         (base, outcome.left),
-        most,
+        SECONDS,
         quiet,
     )?;
     found.report(report, search);
