@@ -9,16 +9,17 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::failure::Failure;
+use super::flow::ConductionArgs;
 use super::options::Common;
 use super::output::columns;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::Report;
+use super::rotation::recorded;
 use super::summary::Summary;
 use super::text::short;
 use super::values::{named, positive};
 use super::verify::VerifyArgs;
-use crate::bgk::rotation::RotationGiven;
-use crate::bgk::{Model, Rotation, RotationalCollisions};
+use crate::bgk::{Model, Rotation, Species};
 use crate::error::Error;
 use crate::flow::{Duct, DuctSection};
 use row::Row;
@@ -29,6 +30,7 @@ Examples:
   rarefy tube --delta 0.01,0.1,1,10,100        a table and a plot over the rarefaction
   rarefy tube --delta 1 --model bgk --accommodation 0.8
   rarefy tube --delta 10 --model polyatomic --z-rot 5.5 --prandtl 0.72
+  rarefy tube --delta 10 --gas air --temperature 293.15
   rarefy tube --delta 1 --accuracy 1e-8        on points that have it
   rarefy tube --section slit --delta 1         between parallel plates
   rarefy tube --section rectangle:2 --delta 0.1,1,10";
@@ -49,18 +51,21 @@ pub(super) struct TubeArgs {
     /// Rarefaction parameter, or a list of them: the radius, or the smaller side, over l0, up to 300
     #[arg(long, value_name = "D,...", required = true, value_delimiter = ',', value_parser = rarefaction)]
     delta: Vec<f64>,
-    /// Relaxation model
-    #[arg(long, default_value = "shakhov", value_parser = named::<Model>(&["bgk", "shakhov", "polyatomic"]))]
-    model: Model,
-    /// Internal degrees of freedom of molecules that rotate [default: 2]
-    #[arg(long, value_name = "D", value_parser = positive)]
-    internal_dof: Option<f64>,
-    /// Collisions in which their rotation relaxes [default: 5.5]
-    #[arg(long, value_name = "Z", value_parser = positive)]
-    z_rot: Option<f64>,
-    /// Their Prandtl number [default: 0.72]
-    #[arg(long, value_name = "PR", value_parser = positive)]
-    prandtl: Option<f64>,
+    /// Relaxation model [default: shakhov; polyatomic with a --gas whose molecules rotate]
+    #[arg(long, value_parser = named::<Model>(&["bgk", "shakhov", "polyatomic"]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Model>,
+    /// Gas, for the rotation of its molecules at --temperature
+    #[arg(long, value_parser = named::<Species>(&Species::NAMES), requires = "temperature")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gas: Option<Species>,
+    /// With --gas: temperature in K
+    #[arg(long, value_name = "K", value_parser = positive, requires = "gas")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    conduction: ConductionArgs,
     /// Share of the molecules that the wall emits diffusely, above 0 and at most 1; 1e-6 at least for a circle, 0.01 for a slit or a rectangle
     #[arg(long, value_name = "A", default_value = "1", value_parser = share)]
     accommodation: f64,
@@ -104,33 +109,41 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The rotation of the molecules.
-fn rotation(args: &TubeArgs) -> Result<Option<Rotation>, Failure> {
-    let given = RotationGiven {
-        freedom: args.internal_dof,
-        collisions: args.z_rot.map(RotationalCollisions::Constant),
-        prandtl: args.prandtl,
-        ..RotationGiven::default()
-    };
-    let rotation = given.rotation(args.model)?;
-    match (&rotation, args.prandtl) {
-        (Some(rotation), _) => rotation.check()?,
-        (None, Some(prandtl)) => {
-            return Err(Error::invalid(
-                "prandtl",
-                prandtl,
-                "--model polyatomic, whose molecules rotate",
-            )
-            .into());
-        }
-        (None, None) => {}
+impl TubeArgs {
+    fn model(&self) -> Model {
+        self.model.unwrap_or(match self.gas {
+            Some(gas) if gas.rotation().is_some() => Model::Polyatomic,
+            _ => Model::Shakhov,
+        })
     }
-    Ok(rotation)
+
+    /// The rotation of the molecules.
+    fn rotation(&self) -> Result<Option<Rotation>, Failure> {
+        let given = self.conduction.rotation(self.gas, self.temperature);
+        let rotation = given.rotation(self.model())?;
+        match (&rotation, self.conduction.prandtl) {
+            (Some(rotation), _) => rotation.check()?,
+            (None, Some(prandtl)) => {
+                return Err(Error::invalid(
+                    "prandtl",
+                    prandtl,
+                    "--model polyatomic, whose molecules rotate",
+                )
+                .into());
+            }
+            (None, None) => {}
+        }
+        Ok(rotation)
+    }
 }
 
 /// Runs the command.
 pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     let started = Instant::now();
+    let args = &TubeArgs {
+        model: Some(args.model()),
+        ..args.clone()
+    };
     if args.common.devices.is_some() {
         return Err(Failure::Usage(
             "--devices: a tube takes one machine; leave it out".into(),
@@ -139,12 +152,12 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
     let mut report = Report::new("tube", args, &args.common, started);
     report.open()?;
     report.watch_for_signals();
-    let rotation = rotation(args)?;
+    let rotation = args.rotation()?;
     let begun = Instant::now();
     let mut rows = Vec::new();
     for &delta in &args.delta {
         let duct = Duct {
-            model: args.model,
+            model: args.model(),
             rotation,
             accommodation: args.accommodation,
             ..Duct::new(args.section, delta)
@@ -152,10 +165,11 @@ pub(super) fn run(args: &TubeArgs) -> Result<(), Failure> {
         rows.push(duct::row(duct, &args.verify, &args.common, &mut report)?);
     }
     let spent = begun.elapsed();
-    report.set(
-        "result",
-        json!({ "tube": rows.iter().map(Row::record).collect::<Vec<_>>() }),
-    );
+    let mut result = json!({ "tube": rows.iter().map(Row::record).collect::<Vec<_>>() });
+    if let Some(rotation) = &rotation {
+        result["rotation"] = recorded(rotation);
+    }
+    report.set("result", result);
     report.write(|out| {
         let table = columns!(&rows, |row| [
             ("delta", row.delta),
@@ -194,7 +208,7 @@ fn figure(args: &TubeArgs, rows: &[Row]) -> Figure {
 }
 
 fn title(args: &TubeArgs) -> String {
-    let model = args.model.written();
+    let model = args.model().written();
     format!("{model}, accommodation {}", short(args.accommodation))
 }
 

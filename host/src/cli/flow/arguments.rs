@@ -93,6 +93,22 @@ impl ConductionArgs {
             ("eucken", self.eucken.is_some()),
         ]
     }
+
+    /// What these flags give of the rotation of a gas at a temperature in K.
+    pub(in crate::cli) fn rotation(
+        &self,
+        species: Option<Species>,
+        kelvin: Option<f64>,
+    ) -> RotationGiven {
+        RotationGiven {
+            species,
+            kelvin,
+            freedom: self.internal_dof,
+            collisions: self.z_rot,
+            prandtl: self.prandtl,
+            eucken: self.eucken.map(|Eucken(factors)| factors),
+        }
+    }
 }
 
 impl GasArgs {
@@ -136,14 +152,8 @@ impl GasArgs {
                 "--model shakhov: the Prandtl number of BGK is 1",
             ));
         }
-        let given = RotationGiven {
-            species: if relaxes { si.reference.gas } else { None },
-            kelvin: si.reference.temperature,
-            freedom: self.conduction.internal_dof,
-            collisions: self.conduction.z_rot,
-            prandtl: self.conduction.prandtl,
-            eucken: self.conduction.eucken.map(|Eucken(factors)| factors),
-        };
+        let species = if relaxes { si.reference.gas } else { None };
+        let given = self.conduction.rotation(species, si.reference.temperature);
         let rotation = given.rotation(model)?;
         let mut full = Self {
             model: Some(model),
