@@ -297,6 +297,21 @@ fn errors_are_left_out_or_put_off_in_one_line() {
     assert!(asked.contains("accuracy      D "), "{asked}");
 }
 
+/// Runs in time of a second have errors that cover the difference from the steady flow.
+#[test]
+fn runs_in_time_have_errors_without_being_asked() {
+    let march = record("cavity --delta 1 --cells 10 --in-time --reduced --backend cpu");
+    let steady = record("cavity --delta 1 --cells 40 --steady --backend cpu --no-verify");
+    for key in ["D", "G"] {
+        let [found, truth] = [&march, &steady].map(|record| number(&record["result"][key]));
+        let error = number(&march["result"]["discretisation_error"][key]["total"]);
+        assert!(
+            (found - truth).abs() < 3.0 * error,
+            "{key}: {found} +- {error}, {truth}"
+        );
+    }
+}
+
 #[test]
 fn a_sweep_has_a_column_for_each_error() {
     let dir = folder();

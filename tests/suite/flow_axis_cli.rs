@@ -202,6 +202,38 @@ fn a_tube_has_clausings_transmission_and_an_error() {
     );
 }
 
+/// The throughput of a tube in SI units is its flow of mass times R T, and its conductance times the fall of the pressure.
+#[test]
+fn a_tube_has_its_throughput_in_pascals() {
+    let dir = folder();
+    let at = dir.path();
+    let argon = TUBE
+        .replace(
+            "delta = 1e-9, linear = true",
+            "gas = \"argon\", pressure = 2, temperature = 300, length = 0.01",
+        )
+        .replace(
+            "{ kind = \"vacuum\" }",
+            "{ kind = \"reservoir\", density = 0.5 }",
+        );
+    write(at, &argon);
+    done(at, &words("flow case.toml --no-verify --out tube --quiet"));
+    let result = &read(&at.join("tube"))["result"];
+    let passage = &result["passages"][0];
+    let found = number(&passage["flow_pa_m3_s"]);
+    let of_argon = 8.314_462_6 / 0.039_948;
+    let mass = number(&result["mass_flow_kg_s"]);
+    assert!(
+        (found / (mass * of_argon * 300.0) - 1.0).abs() < 1e-3,
+        "{found} {mass}"
+    );
+    let conductance = number(&passage["conductance_m3_s"]);
+    assert!(
+        (found / conductance - 1.0).abs() < 1e-9,
+        "{found} {conductance}"
+    );
+}
+
 /// Loads and flows are of whole bodies; walls and fields have the files of a plane.
 #[test]
 fn a_ball_has_loads_in_newtons_and_the_files_of_a_plane() {
@@ -340,6 +372,26 @@ fn infinite_tubes_are_tabulated() {
         assert!(off < error + 3e-8 * exact, "{row}");
         assert!(error < 1e-6, "{row}");
     }
+}
+
+/// A gas by name has its model: molecules that rotate, or single atoms.
+#[test]
+fn infinite_tubes_take_a_gas() {
+    let dir = folder();
+    let at = dir.path();
+    let run = |line: &str| {
+        let line = format!("tube --delta 1 --no-verify --quiet --overwrite --out tube {line}");
+        done(at, &words(&line));
+        read(&at.join("tube"))
+    };
+    let nitrogen = run("--gas nitrogen --temperature 293.15");
+    assert_eq!(nitrogen["parameters"]["model"], "polyatomic");
+    let rotation = &nitrogen["result"]["rotation"];
+    let [translation, _] = [0, 1].map(|k: usize| number(&rotation["eucken_factors"][k]));
+    assert!((2.2..2.4).contains(&translation), "{rotation}");
+    let argon = run("--gas argon --temperature 293.15");
+    assert_eq!(argon["result"], run("")["result"]);
+    refused(at, &words("tube --delta 1 --gas air"), "--temperature");
 }
 
 /// Far from the axis a ring in a stream has the load of a cylinder, a unit length of it.
