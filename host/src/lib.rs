@@ -44,7 +44,7 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `cli` | yes | the command `rarefy`, and the libraries that it reads, writes and plots with |
-//! | `files` | by `cli` | bodies of flows from files: `.npy`, `.png`, `.csv`, `.stl` |
+//! | `files` | by `cli` | bodies of flows from files: `.npy`, `.vti`, `.png`, `.csv`, `.stl` |
 //! | `ndarray` | by `cli` | distributions, fields and populations as views of `ndarray` 0.17 ([`VelocityGrid`](collision::VelocityGrid), [`Space`](bgk::Space), [`Problem`](bgk::Problem)); exact sums over arrays ([`ExactAccumulator`](signed_digit::float::ExactAccumulator)) |
 //! | `nalgebra` | yes | fields as views of `nalgebra` 0.35; exact sums over matrices and vectors |
 //! | `mpi` | no | flows over processes on one or several hosts; needs an MPI library with its compiler `mpicc`, and libclang |
@@ -89,6 +89,8 @@ mod simd;
 mod stop;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod views;
+#[cfg(feature = "files")]
+mod vti;
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]

@@ -166,14 +166,18 @@ pub enum Shape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Raster {
-    /// The array as `.npy`, indexed `[iy][ix]`, or of masks an image as `.png`, whose first row is the upper one.
+    /// The array as `.npy`, indexed `[iy][ix]`, or of masks an image: as `.png`, whose first row is the upper one, or as `.vti` of one layer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// Lower left corner of the first pixel of a mask; the first point of distances.
-    #[serde(default)]
-    pub origin: [f64; 2],
-    /// Width of a pixel, or of the grid of points.
-    pub spacing: f64,
+    /// The array of a `.vti` file that has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<String>,
+    /// Lower left corner of the first pixel of a mask; the first point of distances. That of a `.vti` file without it, else zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<[f64; 2]>,
+    /// Width of a pixel, or of the grid of points. That of a `.vti` file without it; with it the file's unit of length changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<f64>,
     /// The array, where a program has it.
     #[serde(skip)]
     pub samples: Option<Samples>,
@@ -187,8 +191,9 @@ impl Raster {
     pub fn new(samples: Samples, origin: [f64; 2], spacing: f64) -> Self {
         Self {
             file: None,
-            origin,
-            spacing,
+            array: None,
+            origin: Some(origin),
+            spacing: Some(spacing),
             samples: Some(samples),
             level: None,
         }
@@ -236,14 +241,18 @@ pub struct Stl {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Voxels {
-    /// The array as `.npy`, indexed `[iz][iy][ix]`.
+    /// The array as `.npy`, indexed `[iz][iy][ix]`, or an image of VTK as `.vti`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// Lower left back corner of the first voxel.
-    #[serde(default)]
-    pub origin: [f64; 3],
-    /// Width of a voxel.
-    pub spacing: f64,
+    /// The array of a `.vti` file that has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<String>,
+    /// Lower left back corner of the first voxel. That of a `.vti` file without it, else zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<[f64; 3]>,
+    /// Width of a voxel. That of a `.vti` file without it; with it the file's unit of length changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<f64>,
     /// The array, where a program has it.
     #[serde(skip)]
     pub samples: Option<VoxelSamples>,
@@ -257,8 +266,9 @@ impl Voxels {
     pub fn new(samples: VoxelSamples, origin: [f64; 3], spacing: f64) -> Self {
         Self {
             file: None,
-            origin,
-            spacing,
+            array: None,
+            origin: Some(origin),
+            spacing: Some(spacing),
             samples: Some(samples),
             wall: None,
         }

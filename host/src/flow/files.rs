@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::body::{Raster, Shape, Stl, Voxels};
 use super::case::Case;
+use super::samples::Samples;
 use super::volume::Surface;
 use crate::error::{Error, Result};
 
@@ -76,8 +77,8 @@ impl Shape {
                 *more = read::circles(path)?;
                 Ok(())
             }
-            Self::Mask(raster) => read_raster(raster, read::mask),
-            Self::Distance(raster) => read_raster(raster, read::distances),
+            Self::Mask(raster) => raster.read(read::mask),
+            Self::Distance(raster) => raster.read(read::distances),
             Self::Outline(section) if section.curves.is_empty() => {
                 let triangles = read::triangles(&section.file)?;
                 let curves = super::section::curves(&triangles, section.z)
@@ -118,7 +119,11 @@ impl Voxels {
         match (&self.samples, &self.file) {
             (Some(_), _) => Ok(()),
             (None, Some(file)) => {
-                self.samples = Some(read::voxels(file)?);
+                let (samples, place) = read::voxels(file, self.array.as_deref())?;
+                self.samples = Some(samples);
+                if let Some(place) = place {
+                    place.complete(&mut self.origin, &mut self.spacing);
+                }
                 Ok(())
             }
             (None, None) => Err(Error::invalid("file", "none", "a file of the array")),
@@ -126,17 +131,38 @@ impl Voxels {
     }
 }
 
-fn read_raster(
-    raster: &mut Raster,
-    read: fn(&Path) -> Result<super::samples::Samples>,
-) -> Result<()> {
-    match (&raster.samples, &raster.file) {
-        (Some(_), _) => Ok(()),
-        (None, Some(file)) => {
-            raster.samples = Some(read(file)?);
-            Ok(())
+/// Samples of a file, and their place if the file has one.
+type Placed<S, const N: usize> = (S, Option<Place<N>>);
+
+impl Raster {
+    fn read(&mut self, read: fn(&Path, Option<&str>) -> Result<Placed<Samples, 2>>) -> Result<()> {
+        match (&self.samples, &self.file) {
+            (Some(_), _) => Ok(()),
+            (None, Some(file)) => {
+                let (samples, place) = read(file, self.array.as_deref())?;
+                self.samples = Some(samples);
+                if let Some(place) = place {
+                    place.complete(&mut self.origin, &mut self.spacing);
+                }
+                Ok(())
+            }
+            (None, None) => Err(Error::invalid("file", "none", "a file of the array")),
         }
-        (None, None) => Err(Error::invalid("file", "none", "a file of the array")),
+    }
+}
+
+/// Corner and width of the first sample of a file.
+struct Place<const N: usize> {
+    corner: [f64; N],
+    width: f64,
+}
+
+impl<const N: usize> Place<N> {
+    /// Completes what the case leaves out. A spacing of the case changes the unit of length of the file.
+    fn complete(self, origin: &mut Option<[f64; N]>, spacing: &mut Option<f64>) {
+        let spacing = *spacing.get_or_insert(self.width);
+        let unit = spacing / self.width;
+        origin.get_or_insert(self.corner.map(|x| unit * x));
     }
 }
 
@@ -145,6 +171,7 @@ fn read_raster(
 mod read {
     use std::path::Path;
 
+    use super::Placed;
     use crate::error::{Error, Result};
     use crate::flow::samples::{Samples, VoxelSamples};
     use crate::flow::section::Vertex;
@@ -160,15 +187,15 @@ mod read {
         refused(path)
     }
 
-    pub(super) fn mask(path: &Path) -> Result<Samples> {
+    pub(super) fn mask(path: &Path, _: Option<&str>) -> Result<Placed<Samples, 2>> {
         refused(path)
     }
 
-    pub(super) fn distances(path: &Path) -> Result<Samples> {
+    pub(super) fn distances(path: &Path, _: Option<&str>) -> Result<Placed<Samples, 2>> {
         refused(path)
     }
 
-    pub(super) fn voxels(path: &Path) -> Result<VoxelSamples> {
+    pub(super) fn voxels(path: &Path, _: Option<&str>) -> Result<Placed<VoxelSamples, 3>> {
         refused(path)
     }
 
@@ -183,10 +210,12 @@ mod read {
     use std::io::{BufRead, BufReader, Cursor, Read};
     use std::path::Path;
 
+    use super::{Place, Placed};
     use crate::error::{Error, Result, reason};
     use crate::flow::samples::{Samples, VoxelSamples};
     use crate::flow::section::Vertex;
     use crate::npy::{self, Elements};
+    use crate::vti;
 
     /// Samples along an axis beyond which an array is a slip of the pen.
     const MOST: usize = 100_000;
@@ -281,12 +310,22 @@ mod read {
     }
 
     /// Distances from a wall.
-    pub(super) fn distances(path: &Path) -> Result<Samples> {
-        array(path, Elements::Numbers)
+    pub(super) fn distances(path: &Path, name: Option<&str>) -> Result<Placed<Samples, 2>> {
+        only(path, name)?;
+        Ok((array(path, Elements::Numbers)?, None))
     }
 
-    /// Voxels: an array of three dimensions.
-    pub(super) fn voxels(path: &Path) -> Result<VoxelSamples> {
+    /// Voxels: an array of three dimensions, or an image of VTK, by its first bytes.
+    pub(super) fn voxels(path: &Path, name: Option<&str>) -> Result<Placed<VoxelSamples, 3>> {
+        if let Some(mask) = of_vtk(path, name)? {
+            let place = place(path, &mask, mask.corner)?;
+            let samples = VoxelSamples::new(mask.count, mask.solid);
+            return match samples {
+                Ok(samples) => Ok((samples, Some(place))),
+                Err(error) => Err(Error::file(path, error)),
+            };
+        }
+        only(path, name)?;
         let fits = |shape: &[usize]| {
             let small = |n: &usize| (2..=MOST).contains(n);
             let total = shape.iter().try_fold(1_usize, |all, n| all.checked_mul(*n));
@@ -300,19 +339,99 @@ mod read {
             return Err(Error::file(path, npy::refused_shape(&shape, needed)));
         };
         let solid = values.into_iter().map(|value| value != 0.0).collect();
-        VoxelSamples::new([nx, ny, nz], solid).map_err(|error| Error::file(path, error))
+        let samples = VoxelSamples::new([nx, ny, nz], solid);
+        Ok((samples.map_err(|error| Error::file(path, error))?, None))
     }
 
     /// A mask: an array, or an image, by its first bytes.
-    pub(super) fn mask(path: &Path) -> Result<Samples> {
+    pub(super) fn mask(path: &Path, name: Option<&str>) -> Result<Placed<Samples, 2>> {
+        if let Some(mask) = of_vtk(path, name)? {
+            let [nx, ny, nz] = mask.count;
+            if nz != 1 {
+                return Err(Error::file(
+                    path,
+                    format!(
+                        "an image of {nz} layers along z; one is needed in a plane (ParaView: Extract Subset)"
+                    ),
+                ));
+            }
+            let [x, y, _] = mask.corner;
+            let place = place(path, &mask, [x, y])?;
+            let values = mask
+                .solid
+                .into_iter()
+                .map(|solid| f64::from(u8::from(solid)));
+            let samples = Samples::new(nx, ny, values.collect());
+            return Ok((
+                samples.map_err(|error| Error::file(path, error))?,
+                Some(place),
+            ));
+        }
+        only(path, name)?;
         let (mut file, _) = opened(path)?;
-        match file
+        let is_image = file
             .fill_buf()
             .map_err(failed(path))?
-            .starts_with(b"\x89PNG")
-        {
+            .starts_with(b"\x89PNG");
+        let samples = match is_image {
             true => image(path, file),
             false => array(path, Elements::Marks),
+        };
+        Ok((samples?, None))
+    }
+
+    /// The mask of an image of VTK; none of another file.
+    fn of_vtk(path: &Path, name: Option<&str>) -> Result<Option<vti::Mask>> {
+        let (mut file, size) = opened(path)?;
+        let is_named = path
+            .extension()
+            .is_some_and(|end| end.eq_ignore_ascii_case("vti"));
+        if !is_named && !vti::is_xml(file.fill_buf().map_err(failed(path))?) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        file.take(size)
+            .read_to_end(&mut bytes)
+            .map_err(failed(path))?;
+        let mask = vti::read(path, &bytes, name, MOST_SAMPLES)?;
+        match mask.count.iter().find(|count| **count > MOST) {
+            Some(count) => Err(Error::file(
+                path,
+                format!("an image of {count} voxels along an axis; at most {MOST} are read"),
+            )),
+            None => Ok(Some(mask)),
+        }
+    }
+
+    /// Corner and width of the voxels of an image, which are cubes or squares.
+    fn place<const N: usize>(path: &Path, mask: &vti::Mask, corner: [f64; N]) -> Result<Place<N>> {
+        let width = mask.spacing[0];
+        let mut others = mask.spacing.iter().take(N);
+        if others.any(|other| (other - width).abs() > 1e-6 * width) {
+            let widths: Vec<String> = mask.spacing[..N].iter().map(f64::to_string).collect();
+            return Err(Error::file(
+                path,
+                format!(
+                    "its Spacing is {}; one width along all axes is needed (ParaView: Resample To Image)",
+                    widths.join(" ")
+                ),
+            ));
+        }
+        Ok(Place { corner, width })
+    }
+
+    /// Refuses the name of an array in a file that has but one.
+    fn only(path: &Path, name: Option<&str>) -> Result<()> {
+        match name {
+            None => Ok(()),
+            Some(name) => Err(Error::invalid(
+                "array",
+                name,
+                format!(
+                    "no key array with {}, which is no .vti file",
+                    path.display()
+                ),
+            )),
         }
     }
 

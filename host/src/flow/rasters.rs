@@ -71,18 +71,15 @@ pub(super) fn prepare(shape: &mut Shape, ground: &Ground) -> Result<()> {
 
 impl Raster {
     fn prepare(&mut self, ground: &Ground, is_mask: bool) -> Result<()> {
-        let spacing = self.spacing;
-        if !(spacing.is_finite() && spacing > 0.0) {
-            return Err(Error::invalid("spacing", spacing, "a positive number"));
-        }
+        let (origin, spacing) = placed(self.origin, self.spacing)?;
         let Some(samples) = &self.samples else {
             return Err(Error::invalid("file", "none", "a file of the array"));
         };
         let count = [samples.nx(), samples.ny()];
         // Centres of pixels lie half a pixel within the corner.
         let first = match is_mask {
-            true => self.origin.map(|x| x + 0.5 * spacing),
-            false => self.origin,
+            true => origin.map(|x| x + 0.5 * spacing),
+            false => origin,
         };
         let beyond = [0, 1].map(|axis| {
             let last = first[axis] + spacing * (count[axis] - 1) as f64;
@@ -113,15 +110,12 @@ impl Raster {
 
 impl Voxels {
     fn prepare(&mut self, ground: &Ground) -> Result<()> {
-        let spacing = self.spacing;
-        if !(spacing.is_finite() && spacing > 0.0) {
-            return Err(Error::invalid("spacing", spacing, "a positive number"));
-        }
+        let (origin, spacing) = placed(self.origin, self.spacing)?;
         let Some(samples) = &self.samples else {
             return Err(Error::invalid("file", "none", "a file of the array"));
         };
         let count = samples.count();
-        let first = self.origin.map(|x| x + 0.5 * spacing);
+        let first = origin.map(|x| x + 0.5 * spacing);
         let beyond = [0, 1, 2].map(|axis| {
             let last = first[axis] + spacing * (count[axis] - 1) as f64;
             ground.beyond(axis, [first[axis], last], spacing)
@@ -134,10 +128,11 @@ impl Voxels {
         let Some(samples) = &self.samples else {
             return Ok(());
         };
-        let (count, spacing) = (samples.count(), self.spacing);
+        let (origin, spacing) = placed(self.origin, self.spacing)?;
+        let count = samples.count();
         let grid = with_border(Grid {
             // Centres of voxels lie half a voxel within the corner.
-            origin: self.origin.map(|x| x + 0.5 * spacing),
+            origin: origin.map(|x| x + 0.5 * spacing),
             spacing,
             count,
             beyond,
@@ -160,6 +155,24 @@ impl Voxels {
         let [nx, ny, nz] = count;
         let value = format!("[{nz}][{ny}][{nx}] samples, all {held}");
         Err(Error::invalid("voxels", value, expected))
+    }
+}
+
+/// Origin and spacing of samples, once their file was read.
+fn placed<const N: usize>(
+    origin: Option<[f64; N]>,
+    spacing: Option<f64>,
+) -> Result<([f64; N], f64)> {
+    match spacing {
+        Some(spacing) if spacing.is_finite() && spacing > 0.0 => {
+            Ok((origin.unwrap_or([0.0; N]), spacing))
+        }
+        Some(spacing) => Err(Error::invalid("spacing", spacing, "a positive number")),
+        None => Err(Error::invalid(
+            "spacing",
+            "none",
+            "the distance of samples, which only a .vti file has",
+        )),
     }
 }
 

@@ -767,8 +767,8 @@ fn check_shape(shape: &Shape) -> Result<()> {
                 })
         }
         Shape::Mask(raster) | Shape::Distance(raster) => {
-            positive("spacing", raster.spacing)?;
-            let mut origin = raster.origin.iter();
+            positive("spacing", raster.spacing.unwrap_or(1.0))?;
+            let mut origin = raster.origin.iter().flatten();
             origin.try_for_each(|x| finite("origin", *x))
         }
         Shape::Outline(section) => {
@@ -832,8 +832,9 @@ fn check_solid(shape: &Shape) -> Result<()> {
             stl.origin.iter().try_for_each(|x| finite("origin", *x))
         }
         Shape::Voxels(voxels) => {
-            positive("spacing", voxels.spacing)?;
-            voxels.origin.iter().try_for_each(|x| finite("origin", *x))
+            positive("spacing", voxels.spacing.unwrap_or(1.0))?;
+            let mut origin = voxels.origin.iter().flatten();
+            origin.try_for_each(|x| finite("origin", *x))
         }
         _ => Ok(()),
     }

@@ -186,6 +186,33 @@ mod from_files {
         let array = level(&format!("shape = \"mask\"\nfile = \"mask.npy\"\n{place}"));
         let image = level(&format!("shape = \"mask\"\nfile = \"mask.png\"\n{place}"));
         assert!(array.is_some() && array == image);
+        // One layer of cells of an image of VTK has its place.
+        let numbers: Vec<String> = bytes.iter().map(u8::to_string).collect();
+        let layer = format!(
+            "<VTKFile type=\"ImageData\"><ImageData WholeExtent=\"0 30 0 30 0 0\" Origin=\"-0.6 -0.6 0\" Spacing=\"0.04 0.04 1\"><Piece Extent=\"0 30 0 30 0 0\">\
+             <CellData><DataArray type=\"UInt8\" Name=\"mask\" format=\"ascii\">{}</DataArray></CellData></Piece></ImageData></VTKFile>",
+            numbers.join(" ")
+        );
+        write(folder, "mask.vti", layer.as_bytes());
+        assert!(array == level("shape = \"mask\"\nfile = \"mask.vti\""));
+        let halves = layer.replace("0 30 0 30 0 0", "0 30 0 15 0 2");
+        write(folder, "layers.vti", halves.as_bytes());
+        let error = resolved(folder, "shape = \"mask\"\nfile = \"layers.vti\"");
+        let error = error.expect_err("two layers").to_string();
+        assert!(
+            error.ends_with(
+                "layers.vti: an image of 2 layers along z; one is needed in a plane (ParaView: Extract Subset)"
+            ),
+            "{error}"
+        );
+        let error = resolved(folder, "shape = \"mask\"\nfile = \"mask.npy\"");
+        let error = error.expect_err("no width").to_string();
+        assert!(
+            error.ends_with(
+                "spacing: none; expected the distance of samples, which only a .vti file has"
+            ),
+            "{error}"
+        );
         let wall: Vec<u8> = [1.0f64, -1.0, 2.0, -2.0]
             .iter()
             .flat_map(|x| x.to_le_bytes())

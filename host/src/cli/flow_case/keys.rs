@@ -124,7 +124,7 @@ pub(super) const SHAPES: [(&str, &[&str]); 17] = [
     ("polygon", &["points"]),
     ("naca", &["code", "chord", "centre", "incidence"]),
     ("circles", &["circles", "file"]),
-    ("mask", &["file", "origin", "spacing"]),
+    ("mask", &["file", "array", "origin", "spacing"]),
     ("distance", &["file", "origin", "spacing"]),
     ("outline", &["file", "scale", "z", "origin"]),
     ("sphere", &["centre", "radius"]),
@@ -132,7 +132,7 @@ pub(super) const SHAPES: [(&str, &[&str]); 17] = [
     ("cylinder", &["ends", "radius"]),
     ("cone", &["ends", "radii"]),
     ("stl", &["file", "scale", "origin"]),
-    ("voxels", &["file", "origin", "spacing"]),
+    ("voxels", &["file", "array", "origin", "spacing"]),
     ("union", &["of"]),
     ("difference", &["of"]),
 ];

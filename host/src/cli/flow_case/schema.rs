@@ -115,7 +115,7 @@ fn form(place: &str, key: &str) -> Value {
             json!({ "type": "integer" })
         }
         ("output", _) | (_, "linear" | "graded" | "hollow") => json!({ "type": "boolean" }),
-        (_, "name" | "file" | "code") => json!({ "type": "string" }),
+        (_, "name" | "file" | "array" | "code") => json!({ "type": "string" }),
         ("side" | "body", "accommodation") => json!({
             "anyOf": [number(), {
                 "type": "object",

@@ -490,6 +490,83 @@ fn files_hold_surfaces_and_voxels() {
     assert_eq!(shape.bounds_in_space(), [[0.0; 3], [0.5, 1.5, 1.0]]);
 }
 
+/// Files of one mask, which VTK wrote; `ball.npy` has no place.
+#[cfg(feature = "files")]
+#[test]
+fn images_of_vtk_are_voxels_at_their_place() {
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let folder = std::path::Path::new(&root).join("tests/data/flow");
+    let shape = |name: &str, keys: &str| {
+        let file = folder.join(name);
+        let text = format!("shape = \"voxels\"\nfile = {file:?}\n{keys}");
+        let mut shape = body(&text).shape;
+        shape.read().map(|()| {
+            let Shape::Voxels(voxels) = &mut shape else {
+                panic!("{shape:?}");
+            };
+            voxels.make_wall([Beyond::Gas; 3]).expect("a wall");
+            shape
+        })
+    };
+    let bounds = |name: &str, keys: &str| shape(name, keys).expect(name).bounds_in_space();
+    let wall = |name: &str, keys: &str| match shape(name, keys).expect(name) {
+        Shape::Voxels(voxels) => voxels.wall,
+        other => panic!("{other:?}"),
+    };
+    let array = "origin = [-0.5, -0.4375, -0.375]\nspacing = 0.125";
+    let array = wall("ball.npy", array);
+    assert!(array.is_some());
+    for (name, keys) in [
+        ("ascii.vti", ""),
+        ("binary-zlib.vti", ""),
+        ("appended-base64.vti", ""),
+        ("appended-raw-zlib.vti", "array = \"mask\""),
+    ] {
+        assert!(wall(name, keys) == array, "{name}");
+        let [low, high] = bounds(name, keys);
+        let twice = bounds(name, &format!("{keys}\nspacing = 0.25"));
+        assert_eq!(twice, [low, high].map(|end| end.map(|x| 2.0 * x)), "{name}");
+        let [first, _] = bounds(name, &format!("{keys}\norigin = [1, 2, 3]"));
+        assert_eq!(first, [low[0] + 1.5, low[1] + 2.4375, low[2] + 3.375]);
+    }
+    for (name, keys, line) in [
+        (
+            "ball.npy",
+            "spacing = 1\narray = \"mask\"",
+            "array: mask; expected no key array with ",
+        ),
+        (
+            "appended-raw-zlib.vti",
+            "",
+            "appended-raw-zlib.vti: the image has the arrays 'colour', 'pores', 'mask'",
+        ),
+    ] {
+        let error = shape(name, keys).expect_err(name).to_string();
+        assert!(error.contains(line), "{error}");
+    }
+
+    let other = tempfile::tempdir().expect("a folder");
+    let good = std::fs::read_to_string(folder.join("ascii.vti")).expect("a text");
+    for (from, to, line) in [
+        (
+            "Spacing=\"0.125 0.125 0.125\"",
+            "Spacing=\"0.125 0.125 0.25\"",
+            "its Spacing is 0.125 0.125 0.25; one width along all axes is needed",
+        ),
+        (
+            "0 8 0 7 0 6",
+            "0 336 0 1 0 1",
+            "shape: (1, 1, 336); expected an array of three dimensions",
+        ),
+    ] {
+        let path = other.path().join("scan.vti");
+        std::fs::write(&path, good.replace(from, to)).expect("a file");
+        let mut shape = body(&format!("shape = \"voxels\"\nfile = {path:?}")).shape;
+        let error = shape.read().expect_err(line).to_string();
+        assert!(error.contains(&format!("scan.vti: {line}")), "{error}");
+    }
+}
+
 #[test]
 fn a_ball_of_voxels_is_a_ball() {
     let (count, spacing) = (30, 0.04);
