@@ -12,12 +12,13 @@ use super::{flow_case, isotropic, npy, relax};
 use crate::distributed;
 use crate::longman::expression::{Expression, Program};
 use crate::signed_digit::decimal::{self, Decimal};
+use crate::vti;
 
 /// A parser, which takes any bytes.
 pub type Parser = fn(&[u8]);
 
 /// The parsers by their names.
-pub const ALL: [(&str, Parser); 7] = [
+pub const ALL: [(&str, Parser); 8] = [
     ("case", case),
     ("checkpoint", checkpoint),
     ("decimal", decimal),
@@ -25,6 +26,7 @@ pub const ALL: [(&str, Parser); 7] = [
     ("greeting", greeting),
     ("hosts", hosts),
     ("npy", npy),
+    ("vti", vti),
 ];
 
 /// A case file of flows past bodies.
@@ -91,6 +93,13 @@ pub fn npy(bytes: &[u8]) {
             let _ = numbers.parts(layout, 0..layout.len());
         }
     });
+}
+
+/// An image file of VTK: its only array, and one by its name.
+pub fn vti(bytes: &[u8]) {
+    for array in [None, Some("mask")] {
+        let _ = vti::read(Path::new("mask.vti"), bytes, array, 1 << 20);
+    }
 }
 
 /// A file of these bytes, as far as one can be made.
@@ -161,6 +170,21 @@ mod tests {
         assert!(isotropic::state::Saved::read(&at("checkpoint/isotropic.rarefy")).is_ok());
         assert!(npy::read_cube(&at("npy/cube.npy"), 1..=64, true).is_ok());
         assert!(npy::read_vector(&at("npy/vector.npy"), 1..=64).is_ok());
+        for (name, array) in [
+            ("ascii", None),
+            ("base64-zlib", None),
+            ("binary", None),
+            ("binary-zlib", None),
+            ("pieces", None),
+            ("raw", None),
+            ("raw-zlib", Some("mask")),
+        ] {
+            let path = at(&format!("vti/{name}.vti"));
+            let mask = vti::read(&path, &std::fs::read(&path).expect("bytes"), array, 12);
+            let solid = mask.expect("a mask").solid;
+            let ones: Vec<usize> = (0..12).filter(|k| solid[*k]).collect();
+            assert_eq!(ones, [0, 7, 11], "{name}");
+        }
         let text = |name: &str| std::fs::read_to_string(at(name)).expect("a text");
         assert!(flow_case::parsed(&text("case/all.toml")).is_ok());
         assert!(Expression::parse(text("expression/functions").trim()).is_ok());
