@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::command::{done, folder, number, refused};
 use crate::flow_case_cli::{words, write};
+use crate::support::in_repository;
 
 /// A quarter of a sphere in a stream along x, eight cells a diameter.
 const SPHERE: &str = "\
@@ -88,6 +89,49 @@ fn wrong_cases_are_refused_in_one_line_with_the_place() {
         write(at, &text);
         refused(at, &words("flow case.toml"), what);
     }
+}
+
+/// Files of one mask in all encodings of VTK's images, which have the place of their voxels, and an array that has none.
+#[test]
+fn a_mask_has_the_flow_of_its_array_file_in_every_encoding() {
+    let dir = folder();
+    let at = dir.path();
+    let data = in_repository("tests/data").join("flow");
+    let line = "flow case.toml --json --quiet --overwrite --no-verify --out run --backend cpu";
+    let of = |name: &str, keys: &str| {
+        let file = data.join(name);
+        let voxels = format!("shape = \"voxels\"\nfile = {file:?}\n{keys}");
+        let text = SPHERE
+            .replace("h = 0.125", "h = 0.25")
+            .replace("shape = \"sphere\"\nradius = 0.5", &voxels);
+        write(at, &text);
+    };
+    let keys = "origin = [-0.5, -0.4375, -0.375]\nspacing = 0.125";
+    of("ball.npy", keys);
+    let array = loads(at, line);
+    assert!(array[0] > 0.1, "{array:?}");
+    for (name, keys) in [
+        ("ascii.vti", ""),
+        ("binary-zlib.vti", ""),
+        ("appended-base64.vti", ""),
+        ("appended-raw-zlib.vti", "array = \"mask\""),
+    ] {
+        of(name, keys);
+        assert_eq!(loads(at, line), array, "{name}");
+    }
+    // The record has the place, with which the run repeats itself.
+    let record = fs::read_to_string(at.join("run/run.json")).expect("a record");
+    let record: Value = serde_json::from_str(&record).expect("a record");
+    let body = &record["case"]["body"][0];
+    assert_eq!(body["spacing"], 0.125, "{record}");
+    of("appended-raw-zlib.vti", "");
+    refused(
+        at,
+        &words("flow case.toml"),
+        "appended-raw-zlib.vti: the image has the arrays 'colour', 'pores', 'mask'; the key array names the one of the mask",
+    );
+    of("appended-raw-zlib.vti", "aray = \"mask\"");
+    refused(at, &words("flow case.toml"), "did you mean 'array'?");
 }
 
 /// Forces and heat of a run.

@@ -182,3 +182,37 @@ fn compressed(block: &[u8]) -> Result<Vec<u8>> {
     encoder.write_all(block).map_err(failed)?;
     encoder.finish().map_err(failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::vti;
+
+    /// The reader of masks takes the fields that a run has written.
+    #[test]
+    fn an_image_is_read_again() {
+        let edges = |first: f64, cells: usize| -> Vec<f64> {
+            (0..=cells).map(|k| first + 0.5 * k as f64).collect()
+        };
+        let [x, y, z] = [edges(-1.0, 80), edges(0.5, 70), edges(2.0, 60)];
+        let gas: Vec<f64> = (0..80 * 70 * 60).map(|k| f64::from(k % 3 == 0)).collect();
+        let volume = Volume {
+            edges: [&x, &y, &z],
+            scalars: vec![("density", vec![1.0; gas.len()]), ("gas", gas.clone())],
+            vectors: vec![("velocity", vec![[0.5; 3]; gas.len()])],
+        };
+        let file = volume.image([0.5; 3]).expect("a file");
+        let mask = vti::read(Path::new("flow.vti"), &file, Some("gas"), gas.len());
+        let mask = mask.expect("a mask");
+        assert_eq!((mask.count, mask.spacing), ([80, 70, 60], [0.5; 3]));
+        assert_eq!(mask.corner, [-1.0, 0.5, 2.0]);
+        assert!(
+            mask.solid
+                .iter()
+                .zip(&gas)
+                .all(|(solid, gas)| *solid == (*gas != 0.0))
+        );
+    }
+}

@@ -162,7 +162,12 @@ mod tests {
         assert!(text.contains("WholeExtent=\"0 2 0 1 0 1\" Origin=\"0 0.5 0\""));
         assert!(text.contains("\n1 1.5 \n</DataArray>"));
         assert!(text.contains("\n0 0.001 0 2 0 0\n"));
+        let path = std::path::Path::new("flow.vti");
+        let mask = crate::vti::read(path, text.as_bytes(), Some("density"), 2).expect("a mask");
+        assert_eq!((mask.count, mask.corner), ([2, 1, 1], [0.0, 0.5, 0.0]));
+        assert_eq!(mask.solid, [true; 2]);
     }
+
     #[test]
     fn cells_of_other_widths_have_their_edges() {
         let grid = Rectilinear {
