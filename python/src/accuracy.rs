@@ -303,14 +303,9 @@ fn estimate_errors<'py>(
     floor: f64,
     verify: Option<bool>,
     settled: bool,
-    in_time: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = runs.py();
-    let share = match (settled, in_time) {
-        (true, true) => errors::OF_TIME,
-        (true, false) => 1.0,
-        (false, _) => 0.0,
-    };
+    let share = if settled { 1.0 } else { 0.0 };
     let runs = Runs::new(runs)?;
     let base = quantities.into_iter().map(unnamed).collect();
     let errors = Errors::of_repeats(&runs, (base, floor), most(verify, share), &runs);

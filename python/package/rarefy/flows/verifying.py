@@ -92,11 +92,10 @@ def solved(flow: Flow, result: Callable[[Solver, dict[str, Any]], R], verify: bo
         solver, errors = taken[0] if taken else (flow.first, NOTHING)
         course = solver(progress)
         if not taken and verify is not False:
-            steady = isinstance(solver, Iteration)
             quantities, left = flow.quantities(solver)
             steps = 1 if isinstance(solver, Iteration) else int(solver.solver.steps)
             settled = solver.settled is True
-            found = repeats(None, lambda: _rarefy.estimate_errors(flow.grids(steps), quantities, left, verify, settled, not steady))
+            found = repeats(None, lambda: _rarefy.estimate_errors(flow.grids(steps), quantities, left, verify, settled))
             errors = known(found)
         return result(solver, course | errors)
 
