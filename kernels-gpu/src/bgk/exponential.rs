@@ -59,6 +59,16 @@ pub(crate) fn power_of_two<T: Real>(x: T) -> T {
     }
 }
 
+/// exp(x): in `f32` by the unit of special functions, to 2^-21 for x above -10.
+#[inline(always)]
+pub(crate) fn fast_exponential<T: Real>(x: T) -> T {
+    if T::EPSILON.to_f64() > 1e-10 {
+        (x * T::from_f64(core::f64::consts::LOG2_E)).hardware_exp2()
+    } else {
+        exponential(x)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::exponential;

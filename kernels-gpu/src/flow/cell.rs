@@ -15,33 +15,10 @@ pub(super) const SAFE: f64 = 0.3;
 /// Share of the second-order solution whose least outgoing value is `least`, where the step has `step`.
 ///
 /// With `r = least/step` the blend's least outgoing value is P times the step's, P = r from r = 1/4 on, else `(1/4)^2/(1/2 - r)`: positive, and once differentiable.
-/// The share `(1 - P)/(1 - r)` is written with one division, `((1/2 - 1/16) s - m) s/((s/2 - m) (s - m))`.
+/// The share `(1 - P)/(1 - r)` is written with one division, `((1/2 - 1/16) s - m) s/((s/2 - m) (s - m))`. It is 1 at r = 1/4, so a larger r counts as 1/4: no branch.
 /// Shakhov's equilibrium can be negative far out; then the step's magnitude counts.
 #[inline(always)]
-pub(super) fn share<T: Real>(step: T, least: T) -> T {
-    let [step, above, below] = parts(step, least);
-    if least < T::from_f64(FLOOR) * step {
-        step * above * below.hardware_reciprocal()
-    } else {
-        T::ONE
-    }
-}
-
-/// The same without a branch, where neighbouring threads differ and registers are left.
-#[inline(always)]
-fn selected_share<T: Real>(step: T, least: T) -> T {
-    let [step, above, below] = parts(step, least);
-    let blended = step * above * below.hardware_reciprocal();
-    if least < T::from_f64(FLOOR) * step {
-        blended
-    } else {
-        T::ONE
-    }
-}
-
-/// The magnitude of the step's value, and the factors of [`share`] above and below the line.
-#[inline(always)]
-fn parts<T: Real>(step: T, least: T) -> [T; 3] {
+pub(super) fn share<T: Real, const FUSED: bool>(step: T, least: T) -> T {
     let number = T::from_f64;
     // Keeps the share of nothing finite.
     let tiny = if T::EPSILON.to_f64() > 1e-10 {
@@ -50,9 +27,11 @@ fn parts<T: Real>(step: T, least: T) -> [T; 3] {
         number(1e-300)
     };
     let step = step.abs();
-    let above = number(2.0 * FLOOR - FLOOR * FLOOR) * step - least;
-    let below = (number(2.0 * FLOOR) * step - least) * (step - least) + tiny;
-    [step, above, below]
+    let least = least.min(number(FLOOR) * step);
+    let above = fused::<T, FUSED>(number(2.0 * FLOOR - FLOOR * FLOOR), step, -least);
+    let below = fused::<T, FUSED>(number(2.0 * FLOOR), step, -least);
+    let below = fused::<T, FUSED>(below, step - least, tiny);
+    step * above * below.hardware_reciprocal()
 }
 
 /// A full cell for both functions of a node: value, and outflow through the x and y faces.
@@ -67,34 +46,35 @@ pub fn full<T: Real, const SOFT: bool, const FUSED: bool>(
     damped: [T; 2],
     inflow: [[T; 2]; 2],
 ) -> [[T; 3]; 2] {
+    let half = T::from_f64(0.5);
     let [cx, cy] = [T::ONE + damped[0], T::ONE + damped[1]];
-    let [a, b] = [cx * flux[0], cy * flux[1]];
-    let inverse = (nu + a + b).hardware_reciprocal();
+    // Both sides of the balance are halved: the diamond then has the sums of the step.
+    let [a, b] = [half * cx * flux[0], half * cy * flux[1]];
+    let inverse = fused::<T, FUSED>(half, nu, a + b).hardware_reciprocal();
+    let inverse_step = (nu + (flux[0] + flux[1])).hardware_reciprocal();
     let mut all = [[T::ZERO; 3]; 2];
     let mut q = 0;
     while q < 2 {
         let [x_in, y_in] = inflow[q];
-        let into = fused::<T, FUSED>(a, x_in, fused::<T, FUSED>(b, y_in, source[q]));
-        let f = into * inverse;
-        let x = fused::<T, FUSED>(cx, f, -(damped[0] * x_in));
-        let y = fused::<T, FUSED>(cy, f, -(damped[1] * y_in));
-        all[q] = [f, x, y];
-        q += 1;
-    }
-    if SOFT {
-        let inverse = (nu + flux[0] + flux[1]).hardware_reciprocal();
-        let mut q = 0;
-        while q < 2 {
-            let [x_in, y_in] = inflow[q];
-            let [f, x, y] = all[q];
-            let into =
-                fused::<T, FUSED>(flux[0], x_in, fused::<T, FUSED>(flux[1], y_in, source[q]));
-            let step = into * inverse;
-            let l = selected_share(step, x.min(y));
-            let blend = |value: T| fused::<T, FUSED>(l, value - step, step);
-            all[q] = [blend(f), blend(x), blend(y)];
-            q += 1;
+        let into = fused::<T, FUSED>(a, x_in, b * y_in);
+        let f = fused::<T, FUSED>(half, source[q], into) * inverse;
+        if SOFT {
+            let into = fused::<T, FUSED>(flux[0], x_in, flux[1] * y_in);
+            let step = (source[q] + into) * inverse_step;
+            let out = |c: T, theta: T, value: T| fused::<T, FUSED>(c, f, -(theta * value));
+            let least = out(cx, damped[0], x_in).min(out(cy, damped[1], y_in));
+            let l = share::<T, FUSED>(step, least);
+            // The blend of an outflow `(1 + theta) f - theta f_in` is that of the blends of f and of the inflow.
+            let rest = fused::<T, FUSED>(-l, step, step);
+            let blend = |value: T| fused::<T, FUSED>(l, value, rest);
+            let f = blend(f);
+            let out = |c: T, theta: T, value: T| fused::<T, FUSED>(c, f, -(theta * blend(value)));
+            all[q] = [f, out(cx, damped[0], x_in), out(cy, damped[1], y_in)];
+        } else {
+            let out = |c: T, theta: T, value: T| fused::<T, FUSED>(c, f, -(theta * value));
+            all[q] = [f, out(cx, damped[0], x_in), out(cy, damped[1], y_in)];
         }
+        q += 1;
     }
     all
 }
@@ -177,7 +157,7 @@ pub fn cut<T: Real, const SOFT: bool, const FUSED: bool>(
             let far = number(1e30);
             let open = |flux: T, value: T| if flux > T::ZERO { value } else { far };
             let lowest = open(x_out, fx).min(open(y_out, fy)).min(open(wall_out, fw));
-            l = share(step, lowest);
+            l = share::<T, FUSED>(step, lowest);
         }
         if !linear {
             l = T::ZERO;

@@ -2,8 +2,22 @@
 
 use crate::math::quotient;
 
-/// Velocities that a thread carries at most, all of one quadrant: where velocities are few, it carries half as many.
-pub const LANES: u32 = 8;
+/// Velocities that a thread carries at most, all of one quadrant. A lane of a warp prepares a pair of them.
+pub const MOST_LANES: u32 = 32;
+
+/// A block's work: its velocities, of one quadrant, in batches of as many as a thread carries.
+pub mod work {
+    /// Its first node.
+    pub const FIRST: usize = 0;
+    /// Its nodes, an even number.
+    pub const NODES: usize = 1;
+    /// Its batches, of which the last one may have fewer nodes.
+    pub const BATCHES: usize = 2;
+    /// 0 to 3: bit 0 for v_x < 0, bit 1 for v_y < 0.
+    pub const QUADRANT: usize = 3;
+    /// Integers of a record.
+    pub const LEN: usize = 4;
+}
 
 /// Codes of cells, as the sweep sees them. A cell with one segment s has `CUT + 2 s`, one with the segments s and s + 1 has `CUT + 2 s + 1`.
 pub mod code {

@@ -4,8 +4,8 @@ use super::cell::{self, Fluxes};
 use super::gas::{
     Coefficients, DRIFT, FREQUENCY, MOMENTS, UNKNOWNS, add_flux, add_sums, equilibrium,
 };
-use super::layout::{PlaneShape, code, side, wall};
-use crate::bgk::exponential::exponential;
+use super::layout::{PlaneShape, code, side, wall, work};
+use crate::bgk::exponential::fast_exponential;
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, InOut, Quad, Shared};
@@ -104,7 +104,7 @@ impl<T: Real> Input<'_, T> {
     fn emitted<S: Simt, const LINEAR: bool>(&self, t: &S, at: u32, v: [T; 2]) -> [T; 2] {
         let a = self.emission.get(t, 2 * at as usize);
         let b = self.emission.get(t, 2 * at as usize + 1);
-        equilibrium::<T, LINEAR, false, true>(&joined(a, b), v, exponential)
+        equilibrium::<T, LINEAR, false, true>(&joined(a, b), v, fast_exponential)
     }
 
     /// The incoming molecules at a face of a side, at a node: both functions.
@@ -226,11 +226,10 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
     let shape = input.shape;
     // The place in the list of blocks, and with it that of all partial sums.
     let block = shape.first_block + t.block_idx();
-    let (first, batches, direction) = (
-        input.blocks.get(t, 3 * block as usize),
-        input.blocks.get(t, 3 * block as usize + 1),
-        Direction::new(input.blocks.get(t, 3 * block as usize + 2)),
-    );
+    let integer = |k: usize| input.blocks.get(t, work::LEN * block as usize + k);
+    let [first, nodes, batches] =
+        [work::FIRST, work::NODES, work::BATCHES].map(|k: usize| integer(k));
+    let direction = Direction::new(integer(work::QUADRANT));
     let thread = t.thread_idx();
     let (rows, lanes) = (shape.rows, shape.lanes);
     let (east, north) = (direction.quadrant & 1 == 0, direction.quadrant & 2 == 0);
@@ -241,6 +240,11 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
     let [record_x, record_y] = [record(direction.leave[0]), record(direction.leave[1])];
     // The values of two velocities that pass from row to row, doubled, `[turn][pair][row + 1]`: the first place is of those that enter a strip. Then those along the rows.
     let pairs = lanes >> 1;
+    // The last batch may have fewer.
+    let pairs_of = |batch: u32| {
+        let left = (nodes - batch * lanes) >> 1;
+        if left < pairs { left } else { pairs }
+    };
     let above = rows + 1;
     let along = 2 * pairs * above + thread;
     let faces = 2 * MOMENTS * (block * shape.faces()) as usize;
@@ -266,7 +270,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
     // The inflow of the step in which the first row is at a column, into that row and into the row that begins then. The first threads of both warps take a pair of velocities each.
     let feed = |turn: u32, batch: u32, strip: u32, column: u32| {
         let pair = thread & 31;
-        if batch < batches && pair < pairs {
+        if batch < batches && pair < pairs_of(batch) {
             let node = first + batch * lanes + 2 * pair;
             let entering = |axis: usize, face: u32| {
                 let mut both = [T::ZERO; 4];
@@ -311,6 +315,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
             let x = if east { column } else { shape.nx - 1 - column };
             let y = if north { line } else { shape.ny - 1 - line };
             let node = first + batch * lanes;
+            let filled = pairs_of(batch);
             let velocities = |pair: u32| {
                 let at = (node + 2 * pair) as usize;
                 [input.nodes.get(t, at).0, input.nodes.get(t, at + 1).0]
@@ -319,7 +324,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
             let cross = |axis: usize, at: u32, record: f64, face: u32| {
                 let mut moments = [T::ZERO; MOMENTS];
                 let stride = if axis == 0 { rows } else { above };
-                for pair in 0..pairs {
+                for pair in 0..filled {
                     let both = exchange.get(t, at + pair * stride).0;
                     let two = velocities(pair);
                     for l in 0..2 {
@@ -345,7 +350,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
             }
             let (kind, [a, b]) = ahead;
             if kind == code::NOTHING {
-                for pair in 0..pairs {
+                for pair in 0..filled {
                     exchange.set(t, along + pair * rows, Quad([T::ZERO; 4]));
                     exchange.set(t, write + pair * above, Quad([T::ZERO; 4]));
                 }
@@ -374,7 +379,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
                 }
                 if kind == code::FULL {
                     // Two velocities at once: the chain of one fills the waits of the other.
-                    for pair in 0..pairs {
+                    for pair in 0..filled {
                         let slot = along + pair * rows;
                         let beside = exchange.get(t, slot).0;
                         let below = exchange.get(t, read + pair * above).0;
@@ -382,8 +387,11 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
                         let (mut locals, mut found) = ([[T::ZERO; 2]; 2], [[[T::ZERO; 3]; 2]; 2]);
                         for l in 0..2 {
                             let v = [two[l][0], two[l][1]];
-                            locals[l] =
-                                equilibrium::<T, LINEAR, INTERNAL, true>(&cell.c, v, exponential);
+                            locals[l] = equilibrium::<T, LINEAR, INTERNAL, true>(
+                                &cell.c,
+                                v,
+                                fast_exponential,
+                            );
                             let inflow = [
                                 [beside[2 * l], below[2 * l]],
                                 [beside[2 * l + 1], below[2 * l + 1]],
@@ -409,7 +417,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
                     let mut arrivals = [T::ZERO; MOMENTS];
                     // The values that leave, of both velocities of a pair.
                     let (mut along_x, mut along_y) = ([T::ZERO; 4], [T::ZERO; 4]);
-                    for l in 0..lanes {
+                    for l in 0..2 * filled {
                         let (pair, second) = (l >> 1, l & 1 == 1);
                         let half =
                             |Quad([a, b, c, d]): Quad<T>| if second { [c, d] } else { [a, b] };
@@ -419,7 +427,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
                         let [vx, vy, weight, _] = input.nodes.get(t, (node + l) as usize).0;
                         let v = [vx, vy];
                         let local =
-                            equilibrium::<T, LINEAR, INTERNAL, true>(&cell.c, v, exponential);
+                            equilibrium::<T, LINEAR, INTERNAL, true>(&cell.c, v, fast_exponential);
                         let found = cell.behind_walls::<S, LINEAR>(
                             t,
                             input,
@@ -460,7 +468,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool>(
                 let at = faces + MOMENTS * (2 * (shape.ny + x) + 1) as usize;
                 accumulate(t, output.faces, at, 1, batch == 0, moments);
             } else if thread == rows - 1 {
-                for pair in 0..pairs {
+                for pair in 0..filled {
                     let f = exchange.get(t, write + pair * above);
                     output
                         .passing
@@ -648,8 +656,8 @@ kernel! {
     /// A full cell takes two velocities at once: the chain of operations of one fills the waits of the other, and an access to shared memory moves all four values. The code and
     /// the coefficients of the next cell are loaded ahead of the barrier, and what enters there through a side is prepared by several threads: one alone would keep all others waiting.
     ///
-    /// A cell and velocity: two functions, about 110 operations with an exponential and four reciprocals, 2 accesses of 16 bytes (32 in f64) to shared memory, one node (the same for
-    /// all threads); a cell and batch: two loads of 16 bytes (32 in f64), 6 sums read and written. Shared memory: 48 words a row (96 in f64).
+    /// A cell and velocity: two functions, about 100 instructions in f32 with an exponential and four reciprocals, 2 accesses of 16 bytes (32 in f64) to shared memory, one node (the same for
+    /// all threads); a cell and batch: two loads of 16 bytes (32 in f64), 6 sums read and written. Shared memory: 6 words a row and velocity (12 in f64).
     pub fn flow_plane<T: Real>(
         t, fields: In<Quad<T>>, codes: In<u32>, widths: In<T>, nodes: In<Quad<T>>, walls: In<T>, emission: In<Quad<T>>, sides: In<f64>, images: In<u32>,
         blocks: In<u32>, sums: InOut<T>, arrivals: InOut<T>, faces: InOut<T>, passing: InOut<Quad<T>>, carried: InOut<T>;

@@ -1,6 +1,6 @@
 //! Sweeps on a machine that runs kernels: buffers, launches, and the sums that come back.
 
-use rarefy_kernels::flow::layout::{LANES, PlaneShape, code, side, wall};
+use rarefy_kernels::flow::layout::{MOST_LANES, PlaneShape, code, side, wall, work};
 use rarefy_kernels::flow::plane as kernels;
 use rarefy_kernels::{Element, Quad, Real};
 
@@ -10,21 +10,131 @@ use crate::compute::Precision;
 use crate::error::{Error, Result};
 use crate::flow::gas::{Coefficients, DRIFT, FREQUENCY, MOMENTS, UNKNOWNS};
 use crate::flow::space::Kind;
-use crate::machine::{Grid, Machine};
+use crate::machine::{Grid, Limits, Machine};
 use crate::maxwellian::lanes::LANES as CHUNK;
 use crate::memory_plan::{bytes_of, check_device, check_shared};
 
 /// Threads of a block in the kernels with one thread an item.
 const THREADS: u32 = 128;
 
-/// Most threads of a sweep's block in f32 and in f64, a row of cells each.
-const MOST_ROWS: [usize; 2] = [512, 256];
-
-/// Warps that each multiprocessor gets to sweep, where there are velocities enough.
-const WARPS_PER_MULTIPROCESSOR: usize = 16;
+/// Shared memory of each block that the machine takes for itself.
+const RESERVED: usize = 1024;
 
 /// Share of the free memory that the blocks' sums may take.
 const SHARE_OF_MEMORY: f64 = 0.5;
+
+/// The division of a sweep among blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Plan {
+    /// Rows of a strip, a thread each.
+    rows: usize,
+    strips: usize,
+    /// Velocities that a thread carries.
+    lanes: usize,
+    /// Blocks that the machine runs at once.
+    blocks: usize,
+}
+
+/// What a sweep costs in one precision, from profiles by Nsight Compute of an H200.
+struct Costs {
+    /// Most threads of a block: with it all registers of a multiprocessor are taken.
+    threads: usize,
+    /// Instructions of a row and step, and of each of its velocities.
+    instructions: [f64; 2],
+    /// Cycles that an instruction takes of a warp, and more for each warp of a scheduler.
+    cycles: [f64; 2],
+}
+
+const COSTS: [Costs; 2] = [
+    Costs {
+        threads: 512,
+        instructions: [300.0, 100.0],
+        cycles: [4.3, 0.5],
+    },
+    Costs {
+        threads: 256,
+        instructions: [330.0, 190.0],
+        cycles: [4.3, 0.9],
+    },
+];
+
+/// Bytes of partial sums that are added up in a cycle.
+const ADDED: f64 = 930.0;
+
+impl Plan {
+    /// The division with the least cost. `stages` has the nodes of each quadrant of each stage, in numbers of `size` bytes.
+    fn new(limits: &Limits, size: usize, [nx, ny]: [usize; 2], stages: &[Vec<usize>]) -> Self {
+        let costs = &COSTS[usize::from(size > 4)];
+        let multiprocessors = limits.multiprocessors.max(1) as usize;
+        let mut best = (f64::INFINITY, None);
+        for strips in ny.div_ceil(costs.threads)..=ny.div_ceil(32) {
+            let rows = ny.div_ceil(strips).next_multiple_of(32);
+            if rows * (strips - 1) >= ny {
+                continue;
+            }
+            for lanes in (2..=MOST_LANES as usize).step_by(2) {
+                let shared = shared_bytes(rows, lanes, size);
+                if shared > limits.shared_bytes_per_block {
+                    continue;
+                }
+                let by_memory = limits.shared_bytes_per_multiprocessor / (shared + RESERVED);
+                let together = (costs.threads / rows).min(by_memory).max(1);
+                let plan = Self {
+                    rows,
+                    strips,
+                    lanes,
+                    blocks: together * multiprocessors,
+                };
+                let cost = stages.iter().map(|counts| {
+                    let per_block = plan.batches_of_a_block(counts);
+                    let blocks = blocks_of(counts, lanes, per_block);
+                    let steps = per_block * strips * (1 + nx.max(rows)) + rows;
+                    let warps = (blocks.div_ceil(multiprocessors) * rows) as f64 / 128.0;
+                    let of_step = costs.instructions[0] + costs.instructions[1] * lanes as f64;
+                    let cycles = costs.cycles[0] + costs.cycles[1] * warps;
+                    let sums = (blocks * nx * ny * UNKNOWNS * size) as f64 / ADDED;
+                    steps as f64 * of_step * cycles + sums
+                });
+                let cost: f64 = cost.sum();
+                if cost < best.0 {
+                    best = (cost, Some(plan));
+                }
+            }
+        }
+        // Where no plan fits, the check of the memory says so.
+        best.1.unwrap_or(Self {
+            rows: 32,
+            strips: ny.div_ceil(32),
+            lanes: 2,
+            blocks: multiprocessors,
+        })
+    }
+
+    /// The fewest batches of a block with which the machine runs all blocks of a stage at once.
+    fn batches_of_a_block(&self, counts: &[usize]) -> usize {
+        let total: usize = counts.iter().map(|nodes| nodes.div_ceil(self.lanes)).sum();
+        let mut batches = total.div_ceil(self.blocks).max(1);
+        // Each quadrant has a block.
+        let least = counts.iter().filter(|&&nodes| nodes > 0).count();
+        while blocks_of(counts, self.lanes, batches) > self.blocks.max(least) {
+            batches += 1;
+        }
+        batches
+    }
+}
+
+/// Blocks of a stage with so many batches each.
+fn blocks_of(counts: &[usize], lanes: usize, batches: usize) -> usize {
+    let blocks = counts
+        .iter()
+        .map(|nodes| nodes.div_ceil(lanes).div_ceil(batches));
+    blocks.sum()
+}
+
+/// Shared memory of a block: two functions of each velocity.
+fn shared_bytes(rows: usize, lanes: usize, size: usize) -> usize {
+    2 * lanes * (3 * rows + 2) * size
+}
 
 /// Sweeps on a machine in a precision.
 ///
@@ -125,21 +235,19 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
         let limits = machine.limits()?;
         let (space, nodes) = (sweep.space, sweep.nodes);
         let (nx, ny) = (space.nx(), space.ny());
-        let most_rows = MOST_ROWS[usize::from(size_of::<T>() > 4)];
-        // Strips of about equal heights.
-        let strips = ny.div_ceil(most_rows);
-        let rows = ny.div_ceil(strips).next_multiple_of(32);
-        let warps = WARPS_PER_MULTIPROCESSOR * limits.multiprocessors.max(1) as usize;
-        let wanted = warps * 32 / rows;
-        let few = nodes.len() / LANES as usize <= wanted / 4;
-        let lanes = if few { LANES / 2 } else { LANES };
+        let stages: Vec<Vec<usize>> = sweep
+            .stages
+            .iter()
+            .map(|stage| stage.iter().map(|&q| nodes_of(sweep, q)).collect())
+            .collect();
+        let plan = Plan::new(&limits, size_of::<T>(), [nx, ny], &stages);
         let mut shape = PlaneShape {
             nx: nx as u32,
             ny: ny as u32,
-            rows: rows as u32,
-            strips: strips as u32,
+            rows: plan.rows as u32,
+            strips: plan.strips as u32,
             nodes: nodes.len() as u32,
-            lanes,
+            lanes: plan.lanes as u32,
             segments: space.segments.len() as u32,
             mirrored: 0,
             arrived: 0,
@@ -147,8 +255,8 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
         };
         check_shared(
             &limits,
-            &format!("a sweep over strips of {rows} rows"),
-            2 * lanes as usize * (3 * rows + 2) * size_of::<T>(),
+            &format!("a sweep over strips of {} rows", plan.rows),
+            shared_bytes(plan.rows, plan.lanes, size_of::<T>()),
             "compute on the CPU, or in f32",
         )?;
         let sizes = Sizes {
@@ -163,12 +271,15 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
         // The partial sums of a block.
         let of_block = UNKNOWNS * shape.places() as usize
             + MOMENTS * (sizes.segments + sizes.faces)
-            + 2 * lanes as usize * nx;
+            + 2 * plan.lanes * nx;
         let room =
             SHARE_OF_MEMORY * limits.free_bytes as f64 / bytes_of::<T>(of_block as u64) as f64;
-        let most = wanted.min(room as usize).max(4);
-        let (blocks, ranges, launches) = divided(sweep, lanes as usize, most);
-        let count = blocks.len() / 3;
+        let plan = Plan {
+            blocks: plan.blocks.min(room as usize).max(1),
+            ..plan
+        };
+        let (blocks, ranges, launches) = divided(sweep, &plan);
+        let count = blocks.len() / work::LEN;
         // Eight numbers and a code of each place of four quadrants; coefficients and sums of each cell.
         let fixed = 4 * 9 * shape.places() as usize + 16 * sizes.cells;
         check_device(
@@ -219,7 +330,7 @@ impl<M: Machine, T: Real + Element> DeviceSweeps<M, T> {
             sums: machine.allocate(count * UNKNOWNS * shape.places() as usize)?,
             arrivals: machine.allocate((count * MOMENTS * sizes.segments).max(1))?,
             faces: machine.allocate(count * 2 * MOMENTS * (nx + ny))?,
-            passing: machine.allocate(count * lanes as usize / 2 * nx)?,
+            passing: machine.allocate(count * plan.lanes / 2 * nx)?,
             carried: machine.upload(&vec![T::ZERO; carried.len.max(1)])?,
             cells: machine.allocate(UNKNOWNS * sizes.cells)?,
             totals: machine.allocate(MOMENTS * sizes.segments + 2 * MOMENTS * sizes.faces)?,
@@ -548,35 +659,46 @@ fn walls<T: Real>(sweep: &Sweep<'_>) -> Vec<T> {
     walls
 }
 
-/// Blocks (first node, batches, quadrant), their ranges by quadrant and their number, and the launches in the order of the stages.
-fn divided(sweep: &Sweep<'_>, lanes: usize, most: usize) -> (Vec<u32>, Vec<u32>, Vec<Launch>) {
+/// Nodes of a quadrant: whole chunks of the CPU.
+fn nodes_of(sweep: &Sweep<'_>, quadrant: usize) -> usize {
+    let chunks = sweep.nodes.chunks.iter();
+    CHUNK * chunks.filter(|chunk| chunk.quadrant == quadrant).count()
+}
+
+/// Records of blocks, their ranges by quadrant and their number, and the launches in the order of the stages.
+fn divided(sweep: &Sweep<'_>, plan: &Plan) -> (Vec<u32>, Vec<u32>, Vec<Launch>) {
     let chunks = &sweep.nodes.chunks;
-    let of = |q: usize| chunks.iter().filter(move |chunk| chunk.quadrant == q);
-    // A chunk of the CPU is a batch, or several.
-    let batches = |q: usize| of(q).count() * CHUNK / lanes;
     let mut blocks = Vec::new();
     let mut ranges = vec![0; 9];
     let mut launches = Vec::new();
     for stage in &sweep.stages {
-        let total: usize = stage.iter().map(|&q| batches(q)).sum();
-        let per_block = total.div_ceil(most).max(1);
-        let before = blocks.len() / 3;
-        for &q in stage {
-            let mut first = of(q).next().map_or(0, |chunk| chunk.first);
-            let mut left = batches(q);
-            ranges[2 * q] = (blocks.len() / 3) as u32;
+        let counts: Vec<usize> = stage.iter().map(|&q| nodes_of(sweep, q)).collect();
+        let per_block = plan.batches_of_a_block(&counts);
+        let before = blocks.len() / work::LEN;
+        for (&q, nodes) in stage.iter().zip(&counts) {
+            let mut of = chunks.iter().filter(|chunk| chunk.quadrant == q);
+            let mut first = of.next().map_or(0, |chunk| chunk.first);
+            let (mut left, mut rest) = (nodes.div_ceil(plan.lanes), *nodes);
+            ranges[2 * q] = (blocks.len() / work::LEN) as u32;
             // Blocks of a quadrant differ by one batch at most.
             let mut parts = left.div_ceil(per_block);
             while left > 0 {
                 let take = left.div_ceil(parts);
-                blocks.extend([first as u32, take as u32, q as u32]);
-                first += take * lanes;
+                let nodes = rest.min(take * plan.lanes);
+                let mut record = [0; work::LEN];
+                record[work::FIRST] = first as u32;
+                record[work::NODES] = nodes as u32;
+                record[work::BATCHES] = take as u32;
+                record[work::QUADRANT] = q as u32;
+                blocks.extend(record);
+                first += nodes;
+                rest -= nodes;
                 left -= take;
                 parts -= 1;
             }
-            ranges[2 * q + 1] = (blocks.len() / 3) as u32;
+            ranges[2 * q + 1] = (blocks.len() / work::LEN) as u32;
         }
-        let count = (blocks.len() / 3 - before) as u32;
+        let count = (blocks.len() / work::LEN - before) as u32;
         if count > 0 {
             launches.push(Launch {
                 first: before as u32,
@@ -584,6 +706,49 @@ fn divided(sweep: &Sweep<'_>, lanes: usize, most: usize) -> (Vec<u32>, Vec<u32>,
             });
         }
     }
-    ranges[8] = (blocks.len() / 3) as u32;
+    ranges[8] = (blocks.len() / work::LEN) as u32;
     (blocks, ranges, launches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An H200.
+    const LIMITS: Limits = Limits {
+        shared_bytes_per_block: 232_448,
+        shared_bytes_per_multiprocessor: 233_472,
+        multiprocessors: 132,
+        free_bytes: 1 << 36,
+    };
+
+    #[test]
+    fn plans_fit_the_machine() {
+        for size in [4, 8] {
+            for n in [1, 9, 40, 100, 512, 1000] {
+                for counts in [vec![16; 4], vec![144; 4], vec![528; 4], vec![3456; 4]] {
+                    let stages = [counts[..2].to_vec(), counts[2..].to_vec()];
+                    for stages in [vec![counts], stages.to_vec()] {
+                        let plan = Plan::new(&LIMITS, size, [n, n], &stages);
+                        let shared = shared_bytes(plan.rows, plan.lanes, size);
+                        assert!(shared <= LIMITS.shared_bytes_per_block, "{plan:?}");
+                        assert!(plan.rows * plan.strips >= n && plan.rows.is_multiple_of(32));
+                        for counts in &stages {
+                            let batches = plan.batches_of_a_block(counts);
+                            assert!(blocks_of(counts, plan.lanes, batches) <= plan.blocks);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Eight velocities a thread would leave 36 of 132 multiprocessors without a block.
+    #[test]
+    fn a_plan_leaves_few_multiprocessors_idle() {
+        let stages = [vec![576; 4]];
+        let plan = Plan::new(&LIMITS, 4, [1024; 2], &stages);
+        let batches = plan.batches_of_a_block(&stages[0]);
+        assert!(blocks_of(&stages[0], plan.lanes, batches) > 120, "{plan:?}");
+    }
 }

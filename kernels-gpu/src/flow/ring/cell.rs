@@ -42,7 +42,7 @@ pub fn full<T: Real, const SOFT: bool, const FUSED: bool>(
     if turn[1] > T::ZERO {
         least = least.min(out[2]);
     }
-    let l = share(step, least);
+    let l = share::<T, FUSED>(step, least);
     let blend = |value: T| fused::<T, FUSED>(l, value - step, step);
     [blend(f), blend(out[0]), blend(out[1]), blend(out[2])]
 }

@@ -2,7 +2,7 @@
 
 use super::cell::full;
 use super::layout::{QUADS, RingShape, code, ring, side, unit, wall};
-use crate::flow::volume::beam::fast_exponential;
+use crate::bgk::exponential::fast_exponential;
 use crate::flow::volume::cell::{cut, through};
 use crate::flow::volume::gas::{Coefficients, FREQUENCY, about, dot, equilibrium};
 use crate::kernel;

@@ -1,18 +1,8 @@
 //! Velocities with the same components along x and y: the parts of the formulas of [`gas`](super::gas) that they share.
 
 use super::gas::{Coefficients, DRIFT, MOMENTS, UNKNOWNS, about};
-use crate::bgk::exponential::exponential;
+use crate::bgk::exponential::fast_exponential;
 use crate::math::Real;
-
-/// exp(x): in `f32` by the unit of special functions, to 2^-21 for x above -10.
-#[inline(always)]
-pub(in crate::flow) fn fast_exponential<T: Real>(x: T) -> T {
-    if T::EPSILON.to_f64() > 1e-10 {
-        (x * T::from_f64(core::f64::consts::LOG2_E)).hardware_exp2()
-    } else {
-        exponential(x)
-    }
-}
 
 /// A pair (v_x, v_y) in the equilibrium of a cell or a face.
 #[derive(Clone, Copy)]

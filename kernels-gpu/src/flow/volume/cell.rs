@@ -25,18 +25,19 @@ pub fn full<T: Real, const SOFT: bool, const FUSED: bool>(
     // Both sides of the balance are halved.
     let inverse = fused::<T, FUSED>(half, nu, sum).hardware_reciprocal();
     let f = fused::<T, FUSED>(half, source, into) * inverse;
-    let out = [
-        fused::<T, FUSED>(two, f, -inflow[0]),
-        fused::<T, FUSED>(two, f, -inflow[1]),
-        fused::<T, FUSED>(two, f, -inflow[2]),
-    ];
+    let out = |f: T, value: T| fused::<T, FUSED>(two, f, -value);
     if SOFT {
         let step = (source + into) * (nu + sum).hardware_reciprocal();
-        let l = share(step, out[0].min(out[1]).min(out[2]));
-        let blend = |value: T| fused::<T, FUSED>(l, value - step, step);
-        [blend(f), blend(out[0]), blend(out[1]), blend(out[2])]
+        let least = out(f, inflow[0].max(inflow[1]).max(inflow[2]));
+        let l = share::<T, FUSED>(step, least);
+        // The blend of an outflow `2 f - f_in` is that of the blends of f and of the inflow.
+        let rest = fused::<T, FUSED>(-l, step, step);
+        let blend = |value: T| fused::<T, FUSED>(l, value, rest);
+        let f = blend(f);
+        let out = |value: T| out(f, blend(value));
+        [f, out(inflow[0]), out(inflow[1]), out(inflow[2])]
     } else {
-        [f, out[0], out[1], out[2]]
+        [f, out(f, inflow[0]), out(f, inflow[1]), out(f, inflow[2])]
     }
 }
 
@@ -87,7 +88,7 @@ pub fn cut<T: Real, const SOFT: bool, const FUSED: bool>(
     if SOFT {
         let far = number(1e30);
         let open = |k: usize| if out[k] > T::ZERO { values[k] } else { far };
-        l = share(step, open(0).min(open(1)).min(open(2).min(open(3))));
+        l = share::<T, FUSED>(step, open(0).min(open(1)).min(open(2).min(open(3))));
     }
     if !linear {
         l = T::ZERO;

@@ -1,9 +1,10 @@
 //! The sweep of space with bodies, and the sums over its blocks.
 
-use super::beam::{Beam, fast_exponential, flux_of};
+use super::beam::{Beam, flux_of};
 use super::cell;
 use super::gas::{Coefficients, DRIFT, FREQUENCY, MOMENTS, UNKNOWNS, add_flux, equilibrium};
 use super::layout::{QUADS, VolumeShape, border, code, ranges, wall, work};
+use crate::bgk::exponential::fast_exponential;
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, InOut, Quad, Shared};
@@ -278,10 +279,16 @@ impl<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool, const L: usize>
         cell
     }
 
-    /// Updates a cell with gas at all velocities that the thread carries, and adds its sums.
+    /// Updates a cell with gas at all velocities that the thread carries, and adds its sums. Full cells have a loop of their own, which needs fewer registers.
     #[inline(always)]
     #[track_caller]
-    fn update(&self, cell: Cell<T>, from_x: u32, slots: Slots, carried: Carried) {
+    fn update<const WALL: bool>(
+        &self,
+        cell: &Cell<T>,
+        from_x: u32,
+        slots: Slots,
+        carried: Carried,
+    ) {
         let t = self.t;
         let exchange = self.exchange.slots;
         let mut sums = cell.sums;
@@ -301,10 +308,10 @@ impl<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool, const L: usize>
                     own[l] = beam.own(heights[0][l]);
                     local[l] = beam.equilibrium::<LINEAR, INTERNAL>(&cell.c, own[l]);
                 }
-                let found = if cell.code == code::FULL {
-                    Self::in_the_open(&cell, &batch, heights[0], local, inflow)
+                let found = if WALL {
+                    self.behind_wall(cell, &batch, heights, local, inflow, &mut struck)
                 } else {
-                    self.behind_wall(&cell, &batch, heights, local, inflow, &mut struck)
+                    Self::in_the_open(cell, &batch, heights[0], local, inflow)
                 };
                 exchange.set_run::<L, S>(t, slots.x + at, found[1]);
                 exchange.set_run::<L, S>(t, slots.y_out + at, found[2]);
@@ -313,7 +320,7 @@ impl<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool, const L: usize>
                 add_moments(&mut moments, heights[1], own, found[0], local);
             }
             beam.add_sums(&mut sums, batch.weight, moments);
-            if cell.code >= code::CUT {
+            if WALL {
                 let facet = (cell.code - code::CUT) as usize;
                 let facets = self.work.block as usize * self.shape.facets as usize;
                 let to = MOMENTS * (facets + facet);
@@ -506,7 +513,10 @@ impl<S: Simt, T: Real, const LINEAR: bool, const INTERNAL: bool, const L: usize>
                     self.block_out(slots, carried);
                 } else {
                     let from_x = if front.x == 0 { slots.x_side } else { slots.x };
-                    self.update(numbers, from_x, slots, carried);
+                    match numbers.code == code::FULL {
+                        true => self.update::<false>(&numbers, from_x, slots, carried),
+                        false => self.update::<true>(&numbers, from_x, slots, carried),
+                    }
                 }
                 self.pass(&front, slots, lane, row);
             }
@@ -784,7 +794,7 @@ kernel! {
     /// Inflow and outflow of sides are in `passing` too, `[face][velocity]` at the places that `borders[octant][axis]` has. Partial sums: `sums[block][sum][place]`,
     /// `arrivals[block][facet][moment]`.
     ///
-    /// A cell and velocity in f32: about 65 instructions, with an exponential and three reciprocals, and 6 words to and from shared memory. A cell and step: 13 numbers of the
+    /// A full cell and velocity in f32: about 58 instructions, with an exponential and three reciprocals, and 6 words to and from shared memory. A cell and step: 13 numbers of the
     /// cell, and 8 sums read and written, for all velocities that a thread carries. Shared memory: about 5 words a thread and velocity (10 in f64).
     pub fn flow_volume<T: Real>(
         t, fields: In<Quad<T>>, codes: In<u32>, pairs: In<Quad<T>>, heights: In<T>, walls: In<Quad<T>>, emission: In<Quad<T>>, blocks: In<u32>, borders: In<u64>,
