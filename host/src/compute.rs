@@ -190,7 +190,7 @@ pub struct Compute {
     /// Threads of the work on the CPU, 1 to [`Compute::MOST_THREADS`]; `None` takes those of rayon's global pool, as many as there are cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-    /// Devices that share the work: flows in time, and batches of independent items. `None` takes one.
+    /// Devices that share the work: flows in time, flows past bodies, and batches of independent items. `None` takes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Devices>,
 }

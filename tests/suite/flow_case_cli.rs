@@ -87,7 +87,10 @@ fn wrong_case_files_are_refused_in_one_line_with_the_place() {
             "--precision f32 --backend cpu",
             "precision: f32; expected f64 for flows past bodies on a CPU",
         ),
-        ("--devices 2", "--devices: a flow past bodies takes one GPU"),
+        (
+            "--devices 2 --backend cpu",
+            "--devices: 2; expected 1 device with the backend cpu",
+        ),
         ("--tolerance 0", "--tolerance"),
         ("--iterations 0", "--iterations"),
     ] {
@@ -136,9 +139,11 @@ fn kernels_find_the_forces_of_the_cpu() {
     let line = "flow case.toml --json --quiet --overwrite --out run";
     let cpu = loads(at, &format!("{line} --backend cpu"));
     let emulated = loads(at, &format!("{line} --backend emulator"));
+    let shared = loads(at, &format!("{line} --backend emulator --devices 2"));
     let single = loads(at, &format!("{line} --backend emulator --precision f32"));
-    for ((cpu, emulated), single) in cpu.iter().zip(emulated).zip(single) {
+    for (((cpu, emulated), shared), single) in cpu.iter().zip(emulated).zip(shared).zip(single) {
         assert!((emulated - cpu).abs() < 1e-9, "{emulated} {cpu}");
+        assert!((shared - cpu).abs() < 1e-9, "{shared} {cpu}");
         assert!((single - cpu).abs() < 1e-4, "{single} {cpu}");
     }
     let periodic = small
@@ -155,6 +160,11 @@ fn kernels_find_the_forces_of_the_cpu() {
     write(at, &periodic);
     let why = "sides: periodic ones of a linear flow; expected the CPU";
     refused(at, &words(&format!("{line} --backend emulator")), why);
+    refused(
+        at,
+        &words(&format!("{line} --devices 2")),
+        "--devices: 2; expected 1 device, for this flow stays on the CPU",
+    );
 }
 
 #[test]

@@ -157,10 +157,12 @@ fn kernels_find_the_forces_of_the_cpu() {
     let cpu = loads(at, &format!("{line} --backend cpu"));
     let plain = loads(at, &format!("{line} --backend reference"));
     let emulated = loads(at, &format!("{line} --backend emulator"));
+    let shared = loads(at, &format!("{line} --backend emulator --devices 3"));
     let single = loads(at, &format!("{line} --backend emulator --precision f32"));
     for (k, cpu) in cpu.iter().enumerate() {
         assert!((plain[k] - cpu).abs() < 1e-9, "{} {cpu}", plain[k]);
         assert!((emulated[k] - cpu).abs() < 1e-9, "{} {cpu}", emulated[k]);
+        assert!((shared[k] - cpu).abs() < 1e-9, "{} {cpu}", shared[k]);
         assert!((single[k] - cpu).abs() < 1e-4, "{} {cpu}", single[k]);
     }
 }

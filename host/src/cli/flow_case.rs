@@ -26,6 +26,7 @@ use super::text::shown_if;
 use super::values::{named, positive, whole};
 use super::verify::{Verified, VerifyArgs, reached, verified};
 use crate::accuracy::{Reached, SECONDS};
+use crate::compute::describe_all;
 use crate::flow::{Case, Findings, Grids, Machine};
 use examples::Example;
 use results::Outcome;
@@ -36,6 +37,7 @@ Examples:
   rarefy flow --schema > flow.schema.json           keys and values of case files, for editors
   rarefy flow cylinder.toml                         forces, heat, fields, plots
   rarefy flow cylinder.toml --accuracy 1e-2         on cells, velocities and sides that have it
+  rarefy flow cylinder.toml --devices all           on all GPUs of the host
   rarefy flow cylinder.toml --json --quiet          the record alone
   rarefy flow cylinder.toml --tolerance 1e-4 --out coarse --overwrite";
 
@@ -81,16 +83,10 @@ impl FlowCaseArgs {
     /// The machine that sweeps. A linear flow between periodic sides stays on the CPU, unless the user asks for another machine.
     ///
     /// # Errors
-    /// More than one device; a machine that cannot be had; f32 on a CPU.
+    /// A machine that cannot be had; several devices for a flow of one; f32 on a CPU.
     fn machine(&self, case: &Case) -> std::result::Result<(Machine, String), Failure> {
-        let common = &self.common;
-        if common.devices.is_some() {
-            return Err(Failure::Usage(
-                "--devices: a flow past bodies takes one GPU; leave it out".into(),
-            ));
-        }
-        let (machine, resolved) = Machine::of(case, common.backend, common.precision)?;
-        Ok((machine, resolved.describe()))
+        let (machine, resolved) = Machine::of(case, &self.common.compute())?;
+        Ok((machine, describe_all(&resolved)))
     }
 
     /// The case with the options of the command line.

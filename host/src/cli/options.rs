@@ -27,7 +27,7 @@ pub(super) struct Common {
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=MOST_THREADS))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) threads: Option<usize>,
-    /// GPUs that share the work, 1 to 64, or all of the host: for flows in time and batches of independent items [default: 1]
+    /// GPUs that share the work, 1 to 64, or all of the host: for flows in time, flows past bodies and batches of independent items [default: 1]
     #[arg(long, value_name = "N|all", value_parser = Devices::from_str)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) devices: Option<Devices>,

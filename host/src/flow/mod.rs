@@ -35,6 +35,7 @@ mod ring;
 mod rings;
 mod samples;
 mod section;
+mod share;
 mod space;
 mod steady;
 mod tube;

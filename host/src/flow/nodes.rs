@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use crate::bgk::quadrature::Rule;
+use crate::compute::shares;
 use crate::error::{Error, Result};
 use crate::flow::gas::{Coefficients, add, equilibrium};
+use crate::flow::share::Share;
 use crate::maxwellian::lanes::LANES;
 
 /// Velocities of one quadrant that are swept together.
@@ -190,6 +192,45 @@ impl Nodes {
         Ok(nodes)
     }
 
+    /// The velocities of so many devices, or of fewer where there are few, with about as many chunks each. One device has a velocity and its images in mirrors, for
+    /// these have the same place in their quadrants.
+    pub(in crate::flow) fn divided(&self, devices: usize) -> Vec<(Self, Share)> {
+        let alike = |a: &Chunk, b: &Chunk| (a.quadrant, a.columns) == (b.quadrant, b.columns);
+        let groups: Vec<&[Chunk]> = self.chunks.chunk_by(alike).collect();
+        let most = groups.iter().map(|group| group.len()).max().unwrap_or(1);
+        let parts = devices.min(most).max(1);
+        (0..parts)
+            .map(|part| self.part(&groups, part, parts))
+            .collect()
+    }
+
+    fn part(&self, groups: &[&[Chunk]], part: usize, parts: usize) -> (Self, Share) {
+        let (mut chunks, mut of) = (Vec::new(), Vec::new());
+        for group in groups {
+            let here = shares(group.len(), parts).into_iter().nth(part);
+            for chunk in &group[here.unwrap_or_default()] {
+                chunks.push(Chunk {
+                    first: of.len(),
+                    ..*chunk
+                });
+                of.extend(chunk.first..chunk.first + LANES);
+            }
+        }
+        let take = |all: &[f64]| -> Vec<f64> { of.iter().map(|&m| all[m]).collect() };
+        let weight = take(&self.weight);
+        let mut own = Self {
+            vx: take(&self.vx),
+            vy: take(&self.vy),
+            chunks,
+            mirrored: Default::default(),
+            rings: Vec::new(),
+            count: weight.iter().filter(|weight| **weight > 0.0).count(),
+            weight,
+        };
+        own.find_mirrors();
+        (own, Share::new(of, self.len()))
+    }
+
     /// Nodes with padding.
     pub(in crate::flow) fn len(&self) -> usize {
         self.vx.len()
@@ -289,6 +330,31 @@ mod tests {
             };
             assert!((integral(&|_| 1.0) - 1.0).abs() < 1e-6, "{graded}");
             assert!((integral(&|s| s) - 1.0).abs() < 1e-5, "{graded}");
+        }
+    }
+
+    #[test]
+    fn each_node_has_one_device_and_its_images_have_the_same() {
+        let [polar, even] = [
+            polar(48, 5, 1.2, false, false).unwrap(),
+            uniform([[-4.0, -3.0], [4.0, 3.0]], 0.3),
+        ];
+        for (list, devices) in [(polar, 3), (even, 4)] {
+            let nodes = Nodes::new(&list, |_| false).unwrap();
+            let mut seen = vec![0; nodes.len()];
+            let all: Vec<f64> = (0..nodes.len()).map(|m| m as f64).collect();
+            let parts = nodes.divided(devices);
+            assert_eq!(parts.len(), devices);
+            for (own, share) in parts {
+                assert!(own.is_symmetric(0) && own.is_symmetric(1));
+                for (m, node) in share.own(&all).into_iter().enumerate() {
+                    let node = node as usize;
+                    seen[node] += 1;
+                    let of = |nodes: &Nodes, m: usize| [nodes.vx[m], nodes.vy[m], nodes.weight[m]];
+                    assert_eq!(of(&own, m), of(&nodes, node));
+                }
+            }
+            assert!(seen.iter().all(|count| *count == 1), "{seen:?}");
         }
     }
 

@@ -233,8 +233,10 @@ fn the_sweep_on_all_cores_is_the_reference() {
 #[test]
 fn the_kernels_are_the_reference() {
     for text in [all_sides(), tall()] {
-        compare(&text, Machine::Emulator(Precision::F64), 1e-11);
-        compare(&text, Machine::Emulator(Precision::F32), 3e-6);
+        for devices in [1, 3] {
+            compare(&text, Machine::Emulator(devices, Precision::F64), 1e-11);
+        }
+        compare(&text, Machine::Emulator(1, Precision::F32), 3e-6);
     }
 }
 

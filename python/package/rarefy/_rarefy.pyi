@@ -233,6 +233,7 @@ def flow_case(
     folder: str | None = None,
     backend: str = "auto",
     precision: str = "f64",
+    devices: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, _Array], dict[str, _Array], dict[str, Any]]: ...
 def duct_flow(
     delta: float,

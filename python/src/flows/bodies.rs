@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rarefy::Compute;
 use rarefy::accuracy::{Errors, Reached, Watch, search};
 use rarefy::flow::{
     self, Case, FacetPoint, Fields, Findings, Grids, Machine, ResultErrors, Samples, Segment,
     Shape, VoxelSamples,
 };
-use rarefy::{Backend, Precision};
 
 use crate::accuracy::{self, Signals, checked, most};
 use crate::arrays::{columns, shaped};
@@ -29,7 +29,7 @@ type Solved<'py> = (
 
 /// Solves a case, on the grid that has an accuracy if one is asked for. `observe` sees the number and the change of each iteration.
 #[pyfunction]
-#[pyo3(signature = (case, observe=None, verify=None, accuracy=None, arrays=Vec::new(), folder=None, backend="auto", precision="f64"))]
+#[pyo3(signature = (case, observe=None, verify=None, accuracy=None, arrays=Vec::new(), folder=None, backend="auto", precision="f64", devices=None))]
 #[allow(clippy::too_many_arguments, reason = "the keywords of Python")]
 pub(super) fn flow_case<'py>(
     py: Python<'py>,
@@ -41,6 +41,7 @@ pub(super) fn flow_case<'py>(
     folder: Option<PathBuf>,
     backend: &str,
     precision: &str,
+    devices: Option<&str>,
 ) -> PyResult<Solved<'py>> {
     let mut case: Case = from_python(case)?;
     if let Some(folder) = &folder {
@@ -66,9 +67,13 @@ pub(super) fn flow_case<'py>(
     }
     let case = case.resolve().map_err(raise)?;
     let accuracy = accuracy.map(checked).transpose()?;
-    let backend: Backend = backend.parse().map_err(raise)?;
-    let precision: Precision = precision.parse().map_err(raise)?;
-    let (machine, _) = Machine::of(&case, backend, precision).map_err(raise)?;
+    let chosen = Compute {
+        backend: backend.parse().map_err(raise)?,
+        precision: precision.parse().map_err(raise)?,
+        devices: devices.map(str::parse).transpose().map_err(raise)?,
+        ..Compute::default()
+    };
+    let (machine, _) = Machine::of(&case, &chosen).map_err(raise)?;
     let signals = Signals::default();
     let done = compute(py, || {
         solved(

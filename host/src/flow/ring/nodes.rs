@@ -47,6 +47,7 @@ pub(in crate::flow) fn nodes_of(axis: Axis, speeds: &Speeds, turn: Turn) -> Node
     let mut v: [Vec<f64>; 3] = Default::default();
     let mut weight = Vec::new();
     let mut first = [0; 9];
+    let mut pieces: [std::ops::Range<usize>; 8] = Default::default();
     let mut count = 0;
     for (side, half) in axis.iter().enumerate() {
         let along = half.v.iter().zip(&half.w);
@@ -59,6 +60,7 @@ pub(in crate::flow) fn nodes_of(axis: Axis, speeds: &Speeds, turn: Turn) -> Node
             let [vx, vp, _] = pairs[pairs.len() - 1];
             pairs.push([vx, vp, 0.0]);
         }
+        pieces[side] = 0..pairs.len() / LANES;
         for eight in pairs.chunks(LANES) {
             for (mu, w) in turn.cosine.iter().zip(&turn.weight) {
                 for [vx, vp, share] in eight {
@@ -79,6 +81,7 @@ pub(in crate::flow) fn nodes_of(axis: Axis, speeds: &Speeds, turn: Turn) -> Node
         v,
         weight,
         first,
+        pieces,
         count,
         turn: Some(turn),
     }

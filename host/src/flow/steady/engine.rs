@@ -4,7 +4,7 @@ use super::sweep::{Input, Sweep, Swept};
 use crate::error::Result;
 
 /// A machine that sweeps.
-pub(super) trait Sweeps {
+pub(super) trait Sweeps: Send {
     /// Sweeps once.
     ///
     /// # Errors

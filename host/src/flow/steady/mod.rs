@@ -5,6 +5,7 @@ mod correction;
 mod device;
 mod engine;
 mod mirror;
+mod parts;
 mod ports;
 mod reference;
 mod reflection;
@@ -817,13 +818,15 @@ fn weighed<const N: usize>(cells: &[[f64; N]], parts: &[(usize, f64)]) -> [f64; 
 
 /// The engine of a machine.
 fn engine(machine: &Machine, sweep: &Sweep<'_>, input: &Input) -> Result<Box<dyn Sweeps>> {
-    let sides = &input.sides;
-    Ok(match machine {
-        Machine::Cpu => Box::new(Vectors),
-        Machine::Reference => Box::new(reference::Loops),
-        Machine::Cuda(device, precision) => device::new(device.clone(), *precision, sweep, sides)?,
-        Machine::Emulator(precision) => device::new(Emulator::default(), *precision, sweep, sides)?,
-    })
+    match machine {
+        Machine::Cpu => Ok(Box::new(Vectors)),
+        Machine::Reference => Ok(Box::new(reference::Loops)),
+        Machine::Cuda(devices, precision) => parts::over(devices.clone(), *precision, sweep, input),
+        Machine::Emulator(count, precision) => {
+            let emulators = (0..*count).map(|_| Emulator::default());
+            parts::over(emulators.collect(), *precision, sweep, input)
+        }
+    }
 }
 
 /// Mass of the gas.

@@ -81,6 +81,27 @@ pub(in crate::flow) struct Swept {
     pub(in crate::flow) arrived: Vec<f64>,
 }
 
+impl Swept {
+    /// Adds the sums of other velocities over cells, segments and faces.
+    pub(super) fn add(
+        &mut self,
+        cells: &[[f64; UNKNOWNS]],
+        segments: &[[f64; MOMENTS]],
+        sides: &[Vec<[[f64; MOMENTS]; 2]>; 4],
+    ) {
+        fn add_all<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
+            for (to, from) in to.iter_mut().zip(from) {
+                add(to, *from);
+            }
+        }
+        add_all(&mut self.cells, cells);
+        add_all(&mut self.segments, segments);
+        for (to, from) in self.sides.iter_mut().zip(sides) {
+            add_all(to.as_flattened_mut(), from.as_flattened());
+        }
+    }
+}
+
 /// The fixed parts of a sweep.
 pub(in crate::flow) struct Sweep<'a> {
     pub(in crate::flow) space: &'a Space,
@@ -196,18 +217,7 @@ impl Found {
     }
 
     fn add_to(self, swept: &mut Swept, nodes: usize) {
-        fn add_all<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
-            for (to, from) in to.iter_mut().zip(from) {
-                add(to, *from);
-            }
-        }
-        add_all(&mut swept.cells, &self.cells);
-        add_all(&mut swept.segments, &self.segments);
-        for (to, from) in swept.sides.iter_mut().zip(&self.sides) {
-            for (to, from) in to.iter_mut().zip(from) {
-                add_all(to, from);
-            }
-        }
+        swept.add(&self.cells, &self.segments, &self.sides);
         let scatter = |to: &mut [f64], first: usize, values: &[f64]| {
             for (row, lanes) in values.chunks_exact(LANES).enumerate() {
                 to[row * nodes + first..][..LANES].copy_from_slice(lanes);

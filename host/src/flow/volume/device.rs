@@ -570,11 +570,6 @@ struct Batches {
     width: usize,
 }
 
-/// The half axes of an octant.
-fn halves(nodes: &Nodes, octant: usize) -> [&Half; 3] {
-    [0, 1, 2].map(|axis: usize| &nodes.axes[axis][(octant >> axis) & 1])
-}
-
 impl Batches {
     /// Batches of at most `most` packs of `width` velocities.
     fn new(nodes: &Nodes, width: usize, most: usize) -> Self {
@@ -597,24 +592,20 @@ impl Batches {
             width,
         };
         for octant in 0..8 {
-            let [x, y, z] = halves(nodes, octant);
+            let z = &along[octant >> 2];
             let (packs, parts) = parts[octant >> 2];
             let parts = if z.v.is_empty() { 0 } else { parts };
             let mut node = nodes.first[octant];
-            for (vx, wx) in x.v.iter().zip(&x.w) {
-                for (vy, wy) in y.v.iter().zip(&y.w) {
-                    for part in 0..parts {
-                        batches
-                            .pairs
-                            .push([*vx, *vy, wx * wy, (part * packs) as f64]);
-                        let places = part * packs * width..(part + 1) * packs * width;
-                        batches.nodes.extend(places.map(|k| match k < z.v.len() {
-                            true => (node + k) as u32,
-                            false => u32::MAX,
-                        }));
-                    }
-                    node += z.v.len();
+            for [(vx, wx), (vy, wy)] in nodes.pairs(octant) {
+                for part in 0..parts {
+                    batches.pairs.push([vx, vy, wx * wy, (part * packs) as f64]);
+                    let places = part * packs * width..(part + 1) * packs * width;
+                    batches.nodes.extend(places.map(|k| match k < z.v.len() {
+                        true => (node + k) as u32,
+                        false => u32::MAX,
+                    }));
                 }
+                node += z.v.len();
             }
             batches.first[octant + 1] = batches.pairs.len();
             batches.start[octant + 1] = batches.nodes.len();
@@ -960,6 +951,9 @@ fn walls<T: Real>(sweep: &Sweep<'_>) -> Vec<Quad<T>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::parts;
     use super::super::reference;
     use super::super::reflection::Partial;
     use super::super::space::{Closure, FACES, Facet, Space, across};
@@ -1062,6 +1056,11 @@ mod tests {
         ]
     }
 
+    fn cells(space: &Space, numbers: &mut Numbers) -> Arc<Vec<Coefficients>> {
+        let cells = space.kind.iter().map(|_| coefficients(numbers));
+        Arc::new(cells.collect())
+    }
+
     fn half(v: &[f64]) -> Half {
         Half {
             v: v.to_vec(),
@@ -1080,8 +1079,8 @@ mod tests {
     fn fill_padding(nodes: &Nodes, values: &mut [f64]) {
         for face in values.chunks_exact_mut(nodes.len()) {
             for (octant, ends) in nodes.first.windows(2).enumerate() {
-                let counts = halves(nodes, octant).map(|half| half.v.len());
-                let end = ends[0] + counts.iter().product::<usize>();
+                let height = nodes.axes[2][octant >> 2].v.len();
+                let end = ends[0] + nodes.pieces[octant].len() * height;
                 let last = face[end - 1];
                 face[end..ends[1]].fill(last);
             }
@@ -1175,11 +1174,7 @@ mod tests {
         sides[2] = Inflow::Mirror;
         sides[4] = Inflow::Mirror;
         let input = Input {
-            cells: space
-                .kind
-                .iter()
-                .map(|_| coefficients(&mut numbers))
-                .collect(),
+            cells: cells(&space, &mut numbers),
             facets: space
                 .facets
                 .iter()
@@ -1236,11 +1231,7 @@ mod tests {
             Inflow::Values(front),
         ];
         let input = Input {
-            cells: space
-                .kind
-                .iter()
-                .map(|_| coefficients(&mut numbers))
-                .collect(),
+            cells: cells(&space, &mut numbers),
             facets: space
                 .facets
                 .iter()
@@ -1265,7 +1256,7 @@ mod tests {
     fn internal() -> Problem {
         let mut problem = mirrored();
         let mut numbers = Numbers(11);
-        for c in &mut problem.input.cells {
+        for c in Arc::make_mut(&mut problem.input.cells) {
             c[DRIFT..].fill_with(|| numbers.within(-0.3, 0.3));
         }
         problem.input.drifts = true;
@@ -1287,6 +1278,24 @@ mod tests {
             }
             let apart = problem.difference::<f32>(None, 8);
             assert!(apart < 2e-5, "{apart:e}");
+        }
+    }
+
+    /// Mirrors, given values, walls of which one mirrors a part, and uneven velocities. Three devices of `linear` have octants without velocities.
+    #[test]
+    fn devices_share_the_velocities() {
+        for problem in [mirrored(), linear(), internal()] {
+            let sweep = problem.sweep();
+            let expected = reference::run(&sweep, &problem.input);
+            for devices in [1, 2, 3] {
+                let emulators = (0..devices).map(|_| Emulator::default()).collect();
+                let engine = parts::over(emulators, Precision::F64, &sweep, &problem.input);
+                let mut engine = engine.unwrap();
+                let [found, again] = [(); 2].map(|()| engine.run(&sweep, &problem.input).unwrap());
+                let apart = difference(&found, &expected);
+                assert!(apart < 1e-12, "{devices}: {apart:e}");
+                assert_eq!(difference(&found, &again), 0.0, "{devices}");
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::flow::ring;
 
 /// A machine that sweeps.
-pub(in crate::flow) trait Sweeps {
+pub(in crate::flow) trait Sweeps: Send {
     /// Sweeps once.
     ///
     /// # Errors

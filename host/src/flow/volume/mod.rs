@@ -7,6 +7,7 @@ pub(in crate::flow) mod engine;
 mod face;
 mod gas;
 mod nodes;
+mod parts;
 mod problem;
 mod reference;
 pub(in crate::flow) mod reflection;

@@ -1,7 +1,11 @@
 //! Discrete velocities of space: a product of three axes, each divided at zero, or angles round one axis.
 
+use std::ops::Range;
+
 use crate::bgk::quadrature::Rule;
+use crate::compute::shares;
 use crate::error::Result;
+use crate::flow::share::Share;
 use crate::flow::turn::Turn;
 use crate::flow::volume::gas::{Coefficients, equilibrium};
 use crate::maxwellian::lanes::LANES;
@@ -32,6 +36,8 @@ pub(in crate::flow) struct Nodes {
     pub(in crate::flow) weight: Vec<f64>,
     /// The first node of each octant, and the end.
     pub(in crate::flow) first: [usize; 9],
+    /// Pieces of each octant that are here: pairs of v_x and v_y with all v_z; round an axis eight pairs in all angles.
+    pub(in crate::flow) pieces: [Range<usize>; 8],
     /// Nodes that count.
     pub(in crate::flow) count: usize,
     /// The angles round an axis.
@@ -131,12 +137,14 @@ impl Nodes {
             v: Default::default(),
             weight: Vec::new(),
             first: [0; 9],
+            pieces: Default::default(),
             count: 0,
             axes,
             turn: None,
         };
         for octant in 0..8 {
             let [x, y, z] = [0, 1, 2].map(|axis| &nodes.axes[axis][(octant >> axis) & 1]);
+            nodes.pieces[octant] = 0..x.v.len() * y.v.len();
             for (vx, wx) in x.v.iter().zip(&x.w) {
                 for (vy, wy) in y.v.iter().zip(&y.w) {
                     for (vz, wz) in z.v.iter().zip(&z.w) {
@@ -159,6 +167,61 @@ impl Nodes {
             nodes.first[octant + 1] = nodes.weight.len();
         }
         nodes
+    }
+
+    /// The velocities of so many devices, or of fewer where there are few, with about as many pieces each. One device has a velocity and its images in mirrors, for
+    /// these have the same place in their octants. A part has no padding of its own.
+    pub(in crate::flow) fn divided(&self, devices: usize) -> Vec<(Self, Share)> {
+        let most = self.pieces.iter().map(Range::len).max().unwrap_or(1);
+        let parts = devices.min(most).max(1);
+        (0..parts).map(|part| self.part(part, parts)).collect()
+    }
+
+    fn part(&self, part: usize, parts: usize) -> (Self, Share) {
+        let mut own = Self {
+            v: Default::default(),
+            weight: Vec::new(),
+            first: [0; 9],
+            count: 0,
+            ..self.clone()
+        };
+        let mut of = Vec::new();
+        for octant in 0..8 {
+            let all = self.pieces[octant].len();
+            let here = shares(all, parts).into_iter().nth(part).unwrap_or(all..all);
+            let len = match &self.turn {
+                Some(turn) => LANES * turn.len(),
+                None => self.axes[2][octant >> 2].v.len(),
+            };
+            let start = self.first[octant] + here.start * len;
+            // The last piece has the padding behind it.
+            let end = match here.end == all && !here.is_empty() {
+                true => self.first[octant + 1],
+                false => start + here.len() * len,
+            };
+            of.extend(start..end);
+            for (to, from) in own.v.iter_mut().zip(&self.v) {
+                to.extend_from_slice(&from[start..end]);
+            }
+            own.weight.extend_from_slice(&self.weight[start..end]);
+            own.count += here.len() * len;
+            own.first[octant + 1] = own.weight.len();
+            let before = self.pieces[octant].start;
+            own.pieces[octant] = before + here.start..before + here.end;
+        }
+        (own, Share::new(of, self.len()))
+    }
+
+    /// Velocities along x and y of an octant, with their widths.
+    pub(in crate::flow) fn pairs(
+        &self,
+        octant: usize,
+    ) -> impl Iterator<Item = [(f64, f64); 2]> + '_ {
+        let [x, y] = [0, 1].map(|axis: usize| &self.axes[axis][(octant >> axis) & 1]);
+        let pieces = self.pieces[octant].clone();
+        pieces.map(move |k| {
+            [(x, k / y.v.len()), (y, k % y.v.len())].map(|(half, k)| (half.v[k], half.w[k]))
+        })
     }
 
     /// Nodes with padding.
@@ -206,6 +269,50 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_velocity_has_one_device_and_its_images_have_the_same() {
+        let nodes = Nodes::new([
+            uniform([-3.0, 6.0], 0.9),
+            uniform([-4.2, 4.2], 0.6),
+            gauss(3, 1.0, false).unwrap(),
+        ]);
+        for devices in [1, 2, 5, 64] {
+            let mut seen = vec![0; nodes.len()];
+            let parts = nodes.divided(devices);
+            assert!(parts.len() <= devices);
+            for (own, share) in &parts {
+                let mut places = vec![f64::NAN; nodes.len()];
+                let all: Vec<f64> = (0..nodes.len()).map(|m| m as f64).collect();
+                let of = share.own(&all);
+                share.put(&of, &mut places);
+                for (m, &node) in of.iter().enumerate() {
+                    let node = node as usize;
+                    seen[node] += 1;
+                    assert_eq!(places[node], node as f64);
+                    assert_eq!(own.velocity(m), nodes.velocity(node));
+                    assert_eq!(own.weight[m], nodes.weight[node]);
+                    for axis in [1, 2] {
+                        assert_eq!(of[own.image(m, axis)], nodes.image(node, axis) as f64);
+                    }
+                }
+                // Pieces of three velocities, and the padding of each octant.
+                let even = nodes.len() / parts.len();
+                assert!(
+                    of.len().abs_diff(even) <= 8 * (3 + LANES),
+                    "{} {even}",
+                    of.len()
+                );
+            }
+            assert!(seen.iter().all(|count| *count == 1), "{seen:?}");
+            let count: usize = parts.iter().map(|(own, _)| own.count).sum();
+            assert_eq!(count, nodes.count);
+        }
+        assert_eq!(
+            nodes.divided(1000).len(),
+            nodes.pieces[0].len().max(nodes.pieces[1].len())
+        );
+    }
 
     #[test]
     fn nodes_integrate_maxwellians_and_have_images() {

@@ -1,15 +1,17 @@
 //! The iteration: a sweep, the new fields from its sums, and Anderson mixing.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::correction::Correction;
-use super::device;
 use super::engine::{Loops, Sweeps, Vectors};
 use super::face::Border;
 use super::gas::{
     self, Carried, Coefficients, InternalEnergy, MOMENTS, State, UNKNOWNS, equilibrium,
     internal_of, maxwellian,
 };
+use super::parts;
 use super::problem::Problem;
 use super::space::{Space, across};
 use super::sweep::{Inflow, Input, SIDES, Sweep, Swept};
@@ -22,7 +24,6 @@ use crate::flow::course::{Course, Ending, Step, UNBALANCED};
 use crate::flow::gas::Gas;
 use crate::flow::machine::Machine;
 use crate::flow::ports;
-use crate::flow::ring;
 use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
 use crate::flow::{Acceleration, Solver};
 
@@ -242,7 +243,7 @@ impl<'a> Steady<'a> {
             (Some(e), Carried::Molecules) => gas::relaxed(gas, w, e, coldest).1[0],
             (Some(e), Carried::InternalEnergy) => gas::relaxed(gas, w, e, coldest).1[1],
         });
-        let cells = cells.collect();
+        let cells = Arc::new(cells.collect());
         let walls = problem.walls.iter().zip(&self.state.facets);
         Input {
             cells,
@@ -764,24 +765,15 @@ fn between(edges: &[f64], x: f64) -> [(usize, f64); 2] {
 
 /// The engine of a machine.
 fn engine(machine: &Machine, sweep: &Sweep<'_>, input: &Input) -> Result<Box<dyn Sweeps>> {
-    let sides = &input.sides;
-    let is_round = sweep.space.rings.is_some();
-    Ok(match (machine, is_round) {
-        (Machine::Cpu, _) => Box::new(Vectors),
-        (Machine::Reference, _) => Box::new(Loops),
-        (Machine::Cuda(device, precision), true) => {
-            ring::sweep_on_machine(device.clone(), *precision, sweep, input)?
+    match machine {
+        Machine::Cpu => Ok(Box::new(Vectors)),
+        Machine::Reference => Ok(Box::new(Loops)),
+        Machine::Cuda(devices, precision) => parts::over(devices.clone(), *precision, sweep, input),
+        Machine::Emulator(count, precision) => {
+            let emulators = (0..*count).map(|_| Emulator::default());
+            parts::over(emulators.collect(), *precision, sweep, input)
         }
-        (Machine::Emulator(precision), true) => {
-            ring::sweep_on_machine(Emulator::default(), *precision, sweep, input)?
-        }
-        (Machine::Cuda(device, precision), false) => {
-            device::new(device.clone(), *precision, sweep, sides)?
-        }
-        (Machine::Emulator(precision), false) => {
-            device::new(Emulator::default(), *precision, sweep, sides)?
-        }
-    })
+    }
 }
 
 /// Mass of the gas.

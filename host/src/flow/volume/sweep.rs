@@ -9,6 +9,8 @@
     reason = "a lane index runs over several arrays at once, which the compiler makes vectors of"
 )]
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use rarefy_kernels::flow::volume::cell;
@@ -22,6 +24,9 @@ use crate::maxwellian::lanes::{Job, LANES, LaneReal, Lanes, on_widest};
 
 /// Tasks of a sweep.
 pub(in crate::flow) const TASKS: usize = 16;
+
+/// Cells whose sums one thread adds at once, at least.
+const CELLS: usize = 4096;
 
 /// Sides of the domain: left, right, bottom, top, back, front.
 pub(in crate::flow) const SIDES: usize = 6;
@@ -45,8 +50,8 @@ pub(in crate::flow) enum Inflow {
 
 /// The state that a sweep starts from.
 pub(in crate::flow) struct Input {
-    /// Of each cell.
-    pub(in crate::flow) cells: Vec<Coefficients>,
+    /// Of each cell; devices that share the velocities share them.
+    pub(in crate::flow) cells: Arc<Vec<Coefficients>>,
     /// Maxwellian of each facet.
     pub(in crate::flow) facets: Vec<Coefficients>,
     /// Images at the walls that mirror a part, `[place][node]`.
@@ -70,6 +75,26 @@ pub(in crate::flow) struct Swept {
     pub(in crate::flow) sides: [Vec<[[f64; MOMENTS]; 2]>; SIDES],
     /// Values `[face][node]` that leave through the sides that keep them.
     pub(in crate::flow) left: [Vec<f64>; SIDES],
+}
+
+impl Swept {
+    /// Adds the sums of other velocities over cells, facets and faces.
+    pub(in crate::flow) fn add(
+        &mut self,
+        cells: &[[f64; UNKNOWNS]],
+        facets: &[[f64; MOMENTS]],
+        sides: &[Vec<[[f64; MOMENTS]; 2]>; SIDES],
+    ) {
+        let cells = self.cells.par_iter_mut().zip(cells).with_min_len(CELLS);
+        cells.for_each(|(to, from)| add(to, *from));
+        for (to, from) in self.facets.iter_mut().zip(facets) {
+            add(to, *from);
+        }
+        let faces = self.sides.iter_mut().flatten().flatten();
+        for (to, from) in faces.zip(sides.iter().flatten().flatten()) {
+            add(to, *from);
+        }
+    }
 }
 
 /// The fixed parts of a sweep.
@@ -250,18 +275,7 @@ impl Found {
     }
 
     pub(in crate::flow) fn add_to(self, swept: &mut Swept, nodes: usize) {
-        fn add_all<const N: usize>(to: &mut [[f64; N]], from: &[[f64; N]]) {
-            for (to, from) in to.iter_mut().flatten().zip(from.iter().flatten()) {
-                *to += from;
-            }
-        }
-        add_all(&mut swept.cells, &self.cells);
-        add_all(&mut swept.facets, &self.facets);
-        for (to, from) in swept.sides.iter_mut().zip(&self.sides) {
-            for (to, from) in to.iter_mut().zip(from) {
-                add_all(to, from);
-            }
-        }
+        swept.add(&self.cells, &self.facets, &self.sides);
         for (first, side, values) in self.left {
             for (face, lanes) in values.iter().enumerate() {
                 swept.left[side][face * nodes + first..][..LANES].copy_from_slice(lanes);

@@ -8,6 +8,7 @@ use super::steady::Steady;
 use super::sweep::Swept;
 use super::{Problem, nodes};
 use crate::bgk::Model;
+use crate::compute::Precision;
 use crate::emulator::Emulator;
 use crate::flow::ring::{Plan, RingSweeps};
 use crate::flow::{Case, Duct, DuctSection, Findings, Machine};
@@ -389,7 +390,8 @@ fn sums_of_kernels_round_an_axis_are_those_of_loops() {
         if !sweep.linear && sweep.mirrors[0] {
             // As internal energy has it.
             input.drifts = true;
-            for (cell, c) in input.cells.iter_mut().enumerate() {
+            let cells = std::sync::Arc::make_mut(&mut input.cells);
+            for (cell, c) in cells.iter_mut().enumerate() {
                 (c[DRIFT], c[DRIFT + 1]) = (0.2, 0.01 * (cell % 20) as f64);
             }
         }
@@ -423,6 +425,58 @@ fn sums_of_kernels_round_an_axis_are_those_of_loops() {
                 "{at}: {a} {b} {text}"
             );
         }
+    }
+}
+
+/// Devices that share the velocities find the flow of one and of the CPU, with mirrors that face each other and walls of partial accommodation.
+#[test]
+fn flows_over_devices_are_those_of_one() {
+    let space = "gas = { delta = 2 }
+        domain = { x = [-1, 1], y = [0, 0.8], z = [0, 0.8], h = 0.2 }
+        velocities = { kind = \"uniform\", step = 1 }
+        solver = { iterations = 2 }
+        [sides]
+        left = { kind = \"reservoir\", density = 1.2 }
+        right = { kind = \"vacuum\" }
+        bottom = { kind = \"mirror\" }
+        top = { kind = \"wall\", temperature = 1.5, velocity = 0.2, accommodation = 0.7 }
+        back = { kind = \"mirror\" }
+        front = { kind = \"mirror\" }
+        [[body]]
+        shape = \"sphere\"
+        radius = 0.4";
+    let solver = "solver = { iterations = 2 }\n        [sides]";
+    let round = round().swap_remove(1);
+    for text in [space.to_owned(), round.replace("[sides]", solver)] {
+        let values = |machine: &Machine| {
+            let found = crate::flow::solve(&case(&text), machine, &mut |_, _| true).unwrap();
+            let body = &found.bodies[0];
+            let loads = [body.force_x, body.heat];
+            [
+                found.fields.density,
+                found.fields.velocity_x,
+                loads.to_vec(),
+            ]
+            .concat()
+        };
+        let expected = values(&Machine::Cpu);
+        for devices in [1, 2, 3] {
+            let found = values(&Machine::Emulator(devices, Precision::F64));
+            for (a, b) in found.iter().zip(&expected) {
+                // Cells without gas have no density.
+                let none = a.is_nan() && b.is_nan();
+                assert!(
+                    none || (a - b).abs() < 1e-10 * (1.0 + b.abs()),
+                    "{devices}: {a} {b}"
+                );
+            }
+        }
+        let none = Machine::Emulator(0, Precision::F64);
+        let refused = crate::flow::solve(&case(&text), &none, &mut |_, _| true).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "devices: 0; expected at least 1 device"
+        );
     }
 }
 

@@ -177,6 +177,7 @@ def flow(
     progress: bool = False,
     backend: Literal["auto", "cpu", "cuda", "emulator", "reference"] = "auto",
     precision: Literal["f32", "f64"] = "f64",
+    devices: int | Literal["all"] | None = None,
 ) -> BodiesResult:
     """A steady flow past and through bodies: in a plane, round an axis where the domain has ``"symmetry": "axis"``, or in space where it has a ``"z"``.
 
@@ -199,6 +200,8 @@ def flow(
         Where it runs. ``"auto"`` takes a GPU if there is one, and the CPU for flows round an axis and for linear ones between periodic sides.
     precision
         ``"f32"`` on a GPU alone.
+    devices
+        GPUs that share the velocities, or ``"all"`` of the host; by default one.
 
     Returns
     -------
@@ -222,6 +225,7 @@ def flow(
     """
     choice(verify, accuracy)
     compute(backend, precision)
+    shared = None if devices is None else str(devices)
     if isinstance(case, Mapping):
         arrays, without = _arrays(case)
         given, folder = plain(without), None
@@ -243,7 +247,7 @@ def flow(
 
     try:
         full, found, fields, walls, errors = _rarefy.flow_case(
-            given, observe, verify, accuracy, list(arrays.items()), folder, backend, precision
+            given, observe, verify, accuracy, list(arrays.items()), folder, backend, precision, shared
         )
     finally:
         bar.close()
