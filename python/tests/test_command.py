@@ -11,6 +11,7 @@ import pytest
 import rarefy
 
 REPOSITORY = Path(__file__).parents[2]
+RECORDS = REPOSITORY / "tests" / "data" / "records-0.2"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -64,6 +65,8 @@ def test_the_schema_of_cases_takes_all_examples_and_no_slips() -> None:
     of = [{ shape = "circle", radius = 0.5 }, { shape = "naca", code = "0012" }]
     """
     assert checked(schema, tomllib.loads(case)) == []
+    for stored in sorted(RECORDS.glob("*.toml")):
+        assert checked(schema, tomllib.loads(stored.read_text())) == [], stored.name
     slips = [("mach", "match"), ('"vacuum"', '"void"'), ("delta = 1", 'delta = "1"'), ("[-1, 1], y", "[-1, 0, 1], y"), ("radius", "radii")]
     for right, wrong in slips:
         assert checked(schema, tomllib.loads(case.replace(right, wrong))), wrong
@@ -75,9 +78,15 @@ def test_records_have_the_form_of_their_schema(tmp_path: Path) -> None:
     for arguments in (
         ["couette", "--delta", "1", "--linear"],
         ["fourier", *gas, "--size", "1e-4", "--out", str(tmp_path / "out")],
+        ["fourier", "--delta", "1", "--no-verify"],
+        ["market", "--scenario", "voucher", "--cells", "32", "--times", "0.5", "--no-verify"],
         ["longman", "--amplitude", "exp(-x)", "--oscillator", "cos", "--frequency-range", "1:9:log:3"],
     ):
         found = run(*arguments, "--json", "--quiet", "--threads", "1")
         assert found.returncode == 0, found.stderr
         assert checked(schema, json.loads(found.stdout)) == [], arguments
+    records = sorted(RECORDS.glob("*.json"))
+    assert len(records) > 30
+    for record in records:
+        assert checked(schema, json.loads(record.read_text())) == [], record.name
     assert checked(schema, {"command": "couette"})

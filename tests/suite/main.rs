@@ -73,6 +73,7 @@ mod signed_digit_integer;
 mod signed_digit_npy_cli;
 mod signed_digit_radix10;
 mod signed_digit_rows;
+mod stable_cli;
 mod steady_estimates;
 mod support;
 mod sweep_cli;
