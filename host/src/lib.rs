@@ -1,6 +1,6 @@
 //! Deterministic numerical methods of kinetic theory on the GPU, with kernels written in Rust.
 //!
-//! Five of them: [`collision`], [`isotropic`], [`bgk`], [`longman`], [`signed_digit`]. It runs on an NVIDIA
+//! They are [`collision`], [`isotropic`], [`bgk`], [`flow`], [`longman`] and [`signed_digit`]. It runs on an NVIDIA
 //! GPU, on all cores of the CPU, in a checking [`emulator`] of the GPU, or as a scalar reference. A [`Backend`] selects the machine, a
 //! [`Precision`] the arithmetic. The same call returns the same result on each of them within the documented tolerance;
 //! on one backend two runs return the same bits.
@@ -26,6 +26,7 @@
 //! | [`signed_digit`] | exact sums and dot products of binary and decimal numbers |
 //! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
 //! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
+//! | [`flow`] | steady flows past and through bodies in a plane, round an axis or in space |
 //! | [`longman`] | infinite integrals of oscillating functions |
 //! | [`run`] | one loop that takes every run to a time or to a steady state, with observers |
 //! | [`accuracy`] | errors of a discretisation, and the grid that has an accuracy |
@@ -50,7 +51,7 @@
 //! | `mpi` | no | flows over processes on one or several hosts; needs an MPI library with its compiler `mpicc`, and libclang |
 //! | `peers` | no | other libraries, for benches that compare with them; builds GMP, which takes a C compiler, `make` and `m4` |
 //!
-//! A program that only links the library does without the default: `rarefy = { version = "0.1", default-features = false }`.
+//! A program that only links the library does without the default: `rarefy = { version = "0.2", default-features = false }`.
 //!
 //! No CUDA is needed to build this crate or to run it on the CPU. The PTX of the kernels is embedded, and the driver is loaded
 //! at run time. Errors are one type, [`Error`], with a [`MachineError`] inside where the machine refuses. Bad input, a missing GPU or too little memory is an error, never a panic.

@@ -43,7 +43,7 @@ pub(crate) fn times() -> Result<Times> {
         let (name, rest) = line.split_once(',')?;
         let (seconds, machine) = rest.split_once(',')?;
         let seconds = seconds.parse().ok()?;
-        let machine = machine.to_owned();
+        let machine = machine.trim_matches('"').to_owned();
         Some((name.to_owned(), Time { seconds, machine }))
     };
     let rows = text.lines().filter(|line| *line != HEADER);
@@ -57,7 +57,7 @@ pub(crate) fn write(times: &Times) -> Result<()> {
     // In the order of the gallery; runs that it has no longer are dropped.
     for shot in &GALLERY {
         if let Some(Time { seconds, machine }) = times.get(shot.name) {
-            writeln!(table, "{},{seconds:.2},{machine}", shot.name)?;
+            writeln!(table, "{},{seconds:.2},\"{machine}\"", shot.name)?;
         }
     }
     fs::write(root().join("docs").join(TIMES), table)?;
@@ -68,7 +68,7 @@ pub(crate) fn write(times: &Times) -> Result<()> {
     Ok(())
 }
 
-/// The command as one types it in a shell.
+/// The command as one types it in a shell. `collide` alone has no folder of its own where none is named.
 fn command(shot: &Shot) -> String {
     let quoted = |word: &&str| {
         if word.contains(['*', '(', '^', ' ']) {
@@ -77,7 +77,10 @@ fn command(shot: &Shot) -> String {
             (*word).to_owned()
         }
     };
-    let words: Vec<String> = shot.arguments.iter().map(quoted).collect();
+    let mut words: Vec<String> = shot.arguments.iter().map(quoted).collect();
+    if shot.arguments[0] == "collide" {
+        words.extend(["--out".to_owned(), shot.name.to_owned()]);
+    }
     format!("rarefy {}", words.join(" "))
 }
 
@@ -102,12 +105,12 @@ fn page(times: &Times) -> Result<String> {
         "\
 # Gallery
 
-{} runs, each with picture, command and time. The commands run in the root of the checkout. Grids are coarse, so that a run takes seconds; the command prints the
-error of its results, or a warning. `cargo xtask evidence` makes the pictures and this page from the table `xtask/src/gallery.rs`. Pictures in `docs/gallery` and
-`examples/flow` have half the width and height of the command's.
+{} runs, each with picture, command and time. The commands run in the root of the checkout. Grids are coarse, so that a run takes seconds. Most commands print the error of their
+results; `--verify` adds it where a run has none by default. Flows past bodies link their case file, other runs the chapter of their flags.
 
-Times are of the processor, user and system, of all threads together. With both cores free a run ends in between half of its time and all of it. Times on a GPU are in
-[benchmarks](benchmarks.md).
+`cargo xtask evidence` makes the pictures and this page from the table `xtask/src/gallery.rs`. Pictures in `docs/gallery` and `examples/flow` have half the width and height of the command's.
+
+Times are of the processor, of all threads together. On two free cores a run takes half of that time at least. Times on a GPU are in [benchmarks](benchmarks.md).
 ",
         GALLERY.len()
     );
@@ -249,6 +252,8 @@ mod tests {
             command(hankel),
             "rarefy longman --amplitude 'x*exp(-x)' --oscillator bessel:0 --frequency-range 0.01:100:log:200"
         );
+        let collide = GALLERY.iter().find(|shot| shot.name == "collide").unwrap();
+        assert!(command(collide).ends_with(" --vmax 6 --out collide"));
     }
 
     #[test]
