@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Checks all pages: prose (docs/STYLE.md), links, formulas. Builds the book into target/book.
 # Needs python3 with venv, and npm. Each check must also refuse scripts/book/faulty.md.
+#
+#     scripts/check-documents.sh                    # all checks
+#     scripts/check-documents.sh book FOLDER        # the book alone, into this folder
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -33,6 +36,24 @@ comments() {
 book() {
   "$tools/python/bin/sphinx-build" -q -n -W --keep-going -c scripts/book "$@"
 }
+# The pages of docs/ and the notebooks of python/examples, which have their outputs. Links to other files of the repository are relative, so they lie beside the copy.
+pages_and_notebooks() {
+  local sources=$tools/sources entry
+  rm -rf "$sources"
+  mkdir -p "$sources/docs"
+  for entry in *; do
+    [ "$entry" = docs ] || [ "$entry" = target ] || ln -s "$root/$entry" "$sources/$entry"
+  done
+  cp -rp docs/. "$sources/docs"
+  mkdir "$sources/docs/notebooks"
+  cp -p python/examples/*.ipynb "$sources/docs/notebooks"
+  book "$sources/docs" "$1"
+}
+
+if [ "${1:-}" = book ]; then
+  pages_and_notebooks "$2"
+  exit
+fi
 
 echo "== self-test: the faults of scripts/book/faulty.md are found"
 rm -rf "$tools/faulty"
@@ -61,5 +82,5 @@ fi
 echo "== links"
 links "${pages[@]}"
 echo "== book"
-book docs target/book
+pages_and_notebooks target/book
 echo "== documents: passed"

@@ -1,12 +1,17 @@
 # The pages of docs/ as a book: `scripts/check-documents.sh` builds it into target/book.
 import re
+from pathlib import Path
 
 import sphinxcontrib.katex as katex
 
 project = "rarefy"
-html_title = "rarefy"
+# The version of the workspace.
+version = release = re.search(r'^version = "(.*)"$', (Path(__file__).parents[2] / "Cargo.toml").read_text(), re.MULTILINE)[1]
+html_title = f"rarefy {release}"
 html_theme = "furo"
-extensions = ["myst_parser", "sphinx_external_toc", "sphinxcontrib.katex"]
+extensions = ["myst_nb", "sphinx_external_toc", "sphinxcontrib.katex"]
+# Notebooks have their outputs; the tests of the Python package run them.
+nb_execution_mode = "off"
 external_toc_path = "_toc.yml"
 
 myst_enable_extensions = ["dollarmath"]
