@@ -393,6 +393,8 @@ def test_bars_of_a_flow_past_a_cylinder() -> None:
     assert alone.bodies == flow.bodies
     with pytest.raises(TypeError, match="leave verify out"):
         rarefy.flow(_cylinder(), verify=True, accuracy=1e-2)
+    with pytest.raises(ValueError, match="devices: 2; expected 1 device with the backend cpu"):
+        rarefy.flow(_cylinder(), backend="cpu", devices=2)
 
 
 def test_a_flow_of_an_accuracy_that_is_asked_for() -> None:
