@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn stored(ending: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-fn read(file: &PathBuf) -> Value {
+fn read(file: &Path) -> Value {
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
@@ -151,10 +151,8 @@ fn lost(old: &Value, new: &Value, place: &str) -> Option<String> {
             }
         }),
         (Value::Array(old), Value::Array(new)) => {
-            let pairs = old.iter().zip(new);
-            pairs
-                .into_iter()
-                .find_map(|(old, new)| lost(old, new, &format!("{place}[]")))
+            let mut pairs = old.iter().zip(new);
+            pairs.find_map(|(old, new)| lost(old, new, &format!("{place}[]")))
         }
         (Value::Null, _) | (_, Value::Null) => None,
         (old, new)
