@@ -300,8 +300,8 @@ fn errors_are_left_out_or_put_off_in_one_line() {
 /// Runs in time of a second have errors that cover the difference from the steady flow.
 #[test]
 fn runs_in_time_have_errors_without_being_asked() {
-    let march = record("cavity --delta 1 --cells 10 --in-time --reduced --backend cpu");
-    let steady = record("cavity --delta 1 --cells 40 --steady --backend cpu --no-verify");
+    let march = record("cavity --delta 1 --cells 10 --in-time --reduced");
+    let steady = record("cavity --delta 1 --cells 40 --steady --no-verify");
     for key in ["D", "G"] {
         let [found, truth] = [&march, &steady].map(|record| number(&record["result"][key]));
         let error = number(&march["result"]["discretisation_error"][key]["total"]);

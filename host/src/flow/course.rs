@@ -5,9 +5,6 @@ use crate::flow::Solver;
 /// Iterations without a smaller change after which the iteration stalls.
 const PATIENCE: usize = 150;
 
-/// Share of mass or energy that may be missing from the balance of a steady flow, in units of the tolerance.
-pub(in crate::flow) const UNBALANCED: f64 = 30.0;
-
 /// How an iteration ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::flow) enum Ending {

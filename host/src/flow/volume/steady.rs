@@ -20,11 +20,11 @@ use crate::bgk::rotation;
 use crate::bgk::steady::anderson::Anderson;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
-use crate::flow::course::{Course, Ending, Step, UNBALANCED};
+use crate::flow::course::{Course, Ending, Step};
 use crate::flow::gas::Gas;
 use crate::flow::machine::Machine;
 use crate::flow::ports;
-use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF};
+use crate::flow::steady::{COLDEST, LAGGED_WEIGHT, ROUNDOFF, UNBALANCED};
 use crate::flow::{Acceleration, Solver};
 
 /// Least share of its density and of its temperature that a cell keeps in an iteration: behind a body in a fast stream both fall to almost nothing.
