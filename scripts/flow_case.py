@@ -12,11 +12,11 @@ def command() -> str:
     return str(Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else "rarefy"
 
 
-def result_of(program: str, text: str, flag: str) -> dict:
+def result_of(program: str, text: str, *flags: str) -> dict:
     """The result of a case. A flow that fails ends the script with its message."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "case.toml").write_text(text)
-        line = [program, "flow", "case.toml", "--json", "--quiet", flag]
+        line = [program, "flow", "case.toml", "--json", "--quiet", *flags]
         done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False)
     if done.returncode != 0:
         sys.exit(done.stderr)
