@@ -3,7 +3,7 @@
 
     python3 scripts/which-model.py [path of rarefy]
 
-Tables go to the standard output in Markdown, the figure to docs/figures/which-gas.svg and its data to which-gas.csv. Each number is that of one or two
+Tables go to the standard output in Markdown, the figure to docs/benchmarks/which-gas.svg and its data to which-gas.csv. Each number is that of one or two
 commands, which go to the standard error. The integral takes minutes.
 """
 

@@ -94,7 +94,7 @@ impl ConductionArgs {
         ]
     }
 
-    /// What these flags give of the rotation of a gas at a temperature in K.
+    /// The rotation of a gas at a temperature in K, as far as these flags give it.
     pub(in crate::cli) fn rotation(
         &self,
         species: Option<Species>,

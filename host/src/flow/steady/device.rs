@@ -35,7 +35,7 @@ struct Plan {
     blocks: usize,
 }
 
-/// What a sweep costs in one precision, from profiles by Nsight Compute of an H200.
+/// Costs of a sweep in one precision, from profiles by Nsight Compute of an H200.
 struct Costs {
     /// Most threads of a block: with it all registers of a multiprocessor are taken.
     threads: usize,
