@@ -7,8 +7,8 @@ use crate::accuracy::{Axis, EXTENT, Quantity, extent, scaled};
 use crate::collision::VelocityGrid;
 use crate::error::{Error, Result};
 
-/// Work of a step in time besides that on its unknowns, in updates of one.
-const STEP: f64 = 1e5;
+/// Work of a step in time besides that on its unknowns, in updates of one: some 80 us of a CPU.
+const STEP: f64 = 2e4;
 /// Work of the collision integral at a node, in updates of a model.
 const INTEGRAL: f64 = 600.0;
 /// Iterations of a steady flow: of a model, and around the integral.
