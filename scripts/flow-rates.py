@@ -25,7 +25,7 @@ MACHINES = {
     "GPU, f32": ["--backend", "cuda", "--precision", "f32"],
 }
 # Cells along an axis; step of uniform velocities, none for the linearised equation.
-SWEEPS = [(512, 0.4), (1024, 0.4), (1024, 0.2), (512, None)]
+SWEEPS = [(512, 0.4), (1024, 0.4), (1024, 0.2), (512, 0.1), (512, None)]
 METRICS = {
     "gpu__time_duration.sum": "ns",
     "sm__inst_executed.sum": "instructions of warps",
